@@ -1,0 +1,35 @@
+"""Time as an argument: services hold a clock, store methods take ``now``."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """What a service needs of time: the moment now, in seconds since the epoch (UTC)."""
+
+    def now(self) -> float:
+        """Return seconds since the epoch."""
+        ...
+
+
+class SystemClock:
+    """The machine's own clock."""
+
+    def now(self) -> float:
+        """Return seconds since the epoch."""
+        return time.time()
+
+
+def iso(seconds: float | None) -> str | None:
+    """Write a moment as ISO 8601 in UTC ending in ``Z``, to the millisecond; None stays None."""
+    if seconds is None:
+        return None
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def iso_date(seconds: float) -> str:
+    """Write the day of a moment in UTC, ``YYYY-MM-DD``."""
+    return datetime.fromtimestamp(seconds, UTC).date().isoformat()

@@ -1,0 +1,430 @@
+"""The configuration: one frozen record a TOML table, every key with its default, checked on reading."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import ipaddress
+import math
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+from urllib.parse import urlsplit
+
+from memory_pipeline.errors import ConfigError
+from memory_pipeline.records import Agent, Source
+
+CONFIG_ENV = "MEMORY_PIPELINE_CONFIG"
+STATE_DIR_ENV = "MEMORY_PIPELINE_STATE_DIR"
+APP_NAME = "memory-pipeline"
+
+#: The variable with which each agent itself moves its home, and the default for which that variable stands in.
+AGENT_HOMES: Mapping[Agent, tuple[str, str]] = {
+    Agent.CODEX: ("CODEX_HOME", "~/.codex"),
+    Agent.CLAUDE: ("CLAUDE_CONFIG_DIR", "~/.claude"),
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SettingsConfig:
+    """The two main switches."""
+
+    generate_memories: bool = True
+    use_memories: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SourceConfig:
+    """One agent's logs. ``home`` is resolved when the configuration is loaded."""
+
+    enabled: bool = True
+    home: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SourcesConfig:
+    """Whose logs are read."""
+
+    codex: SourceConfig = field(default_factory=lambda: SourceConfig(home="~/.codex"))
+    claude: SourceConfig = field(default_factory=lambda: SourceConfig(home="~/.claude"))
+
+    def of(self, agent: Agent) -> SourceConfig:
+        """Return the table of one agent; the journal is our own and has none.
+
+        Raises:
+            KeyError: for an agent without a table.
+        """
+        return {Agent.CODEX: self.codex, Agent.CLAUDE: self.claude}[agent]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GatesConfig:
+    """Which sessions are extracted, and when."""
+
+    sources: tuple[str, ...] = ("interactive",)
+    idle_seconds: float = 900
+    min_duration_seconds: float = 30
+    min_result_chars: int = 200
+    max_age_days: float = 30
+    max_rollout_bytes: int = 2_147_483_648
+    include_archived: bool = False
+    external_context: str = "withhold"
+    min_rate_limit_remaining_percent: float = 20
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelConfig:
+    """Who writes the text."""
+
+    provider: str = "deterministic"
+    base_url: str = ""
+    api_key_env: str = "OPENAI_API_KEY"
+    wire_api: str = "responses"
+    extract_model: str = ""
+    consolidation_model: str = ""
+    context_window_tokens: int = 200_000
+    timeout_seconds: float = 120
+    send_local_model_sessions: bool = False
+
+    @property
+    def is_paid(self) -> bool:
+        """Whether calls cost money or quota: every call through provider openai."""
+        return self.provider == "openai"
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether words leave this machine: provider openai whose base_url is not loopback."""
+        return self.is_paid and not is_loopback(self.base_url)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Phase1Config:
+    """Limits of phase one."""
+
+    max_jobs_per_run: int = 64
+    concurrency: int = 8
+    lease_seconds: float = 120
+    max_attempts: int = 5
+    backoff_base_seconds: float = 60
+    backoff_max_seconds: float = 21_600
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Phase2Config:
+    """Limits of phase two."""
+
+    max_candidates: int = 256
+    max_unused_days: float = 30
+    cooldown_seconds: float = 0
+    summary_max_bytes: int = 9_999
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BudgetConfig:
+    """Caps on paid tokens; 0 is no cap."""
+
+    daily_tokens: int = 0
+    weekly_tokens: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DaemonConfig:
+    """When the daemon runs."""
+
+    schedule: str = "*/15 * * * *"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Config:
+    """Everything that can be set. Paths are absolute once loaded; ``path`` is None for the built-in defaults."""
+
+    state_dir: str = ""
+    memories_dir: str = ""
+    settings: SettingsConfig = field(default_factory=SettingsConfig)
+    sources: SourcesConfig = field(default_factory=SourcesConfig)
+    gates: GatesConfig = field(default_factory=GatesConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    phase1: Phase1Config = field(default_factory=Phase1Config)
+    phase2: Phase2Config = field(default_factory=Phase2Config)
+    budget: BudgetConfig = field(default_factory=BudgetConfig)
+    daemon: DaemonConfig = field(default_factory=DaemonConfig)
+    path: str | None = field(default=None, metadata={"internal": True})
+
+    @property
+    def state_path(self) -> Path:
+        """The state folder."""
+        return Path(self.state_dir)
+
+    @property
+    def workspace_path(self) -> Path:
+        """The memory workspace."""
+        return Path(self.memories_dir)
+
+    @property
+    def database_path(self) -> Path:
+        """The SQLite database."""
+        return self.state_path / "memory.db"
+
+
+def load_config(
+    explicit_path: str | None = None,
+    explicit_state_dir: str | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Config:
+    """Find, read and check the configuration.
+
+    Looked for in this order: ``explicit_path`` (--config), ``MEMORY_PIPELINE_CONFIG``, the user's configuration
+    folder, the built-in defaults. Never the working directory: a stranger's repository must not configure us.
+
+    Raises:
+        ConfigError: the file is missing, unreadable, not TOML, has an unknown key or a value that does not fit.
+    """
+    environ = os.environ if environ is None else environ
+    path = _find_config(explicit_path, environ)
+    config = Config() if path is None else parse_config(_read(path), path)
+    return _resolve_paths(config, explicit_state_dir, environ)
+
+
+def parse_config(text: str, path: Path) -> Config:
+    """Read TOML text into a checked configuration whose paths are still as written.
+
+    Raises:
+        ConfigError: not TOML, an unknown key, or a value that does not fit; the message names file and key.
+    """
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: not valid TOML: {error}") from error
+    config: Config = _read_table(Config, table, "", path)
+    _check_values(config, path)
+    return dataclasses.replace(config, path=str(path))
+
+
+def user_config_path() -> Path:
+    """Where the user's own configuration is looked for."""
+    import platformdirs
+
+    return Path(platformdirs.user_config_dir(APP_NAME, appauthor=False)) / "config.toml"
+
+
+def default_state_dir() -> Path:
+    """Where state lives when no configuration names a folder."""
+    import platformdirs
+
+    return Path(platformdirs.user_state_dir(APP_NAME, appauthor=False))
+
+
+def is_loopback(base_url: str) -> bool:
+    """Whether a server address stays on this machine. The library's default address ("") does not."""
+    host = (urlsplit(base_url).hostname or "").lower()
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def key_names(record: type = Config, prefix: str = "") -> list[str]:
+    """List every key that a configuration file may hold, dotted, in the order of the file."""
+    names: list[str] = []
+    for spec in dataclasses.fields(record):
+        if spec.metadata.get("internal"):
+            continue
+        kind = get_type_hints(record)[spec.name]
+        if dataclasses.is_dataclass(kind):
+            names.extend(key_names(kind, f"{prefix}{spec.name}."))  # type: ignore[arg-type]
+        else:
+            names.append(f"{prefix}{spec.name}")
+    return names
+
+
+def as_table(config: Any) -> dict[str, Any]:
+    """Return a configuration as nested plain values, without what is not a key of the file."""
+    table: dict[str, Any] = {}
+    for spec in dataclasses.fields(config):
+        if spec.metadata.get("internal"):
+            continue
+        value = getattr(config, spec.name)
+        if dataclasses.is_dataclass(value):
+            table[spec.name] = as_table(value)
+        else:
+            table[spec.name] = list(value) if isinstance(value, tuple) else value
+    return table
+
+
+def _find_config(explicit_path: str | None, environ: Mapping[str, str]) -> Path | None:
+    for origin, name in (("--config", explicit_path), (CONFIG_ENV, environ.get(CONFIG_ENV))):
+        if name:
+            path = Path(name).expanduser().absolute()
+            if not path.is_file():
+                raise ConfigError(f"{origin}: there is no file {path}; name an existing config.toml")
+            return path
+    path = user_config_path()
+    return path if path.is_file() else None
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not UTF-8 text ({error.reason} at byte {error.start})") from error
+    except OSError as error:
+        raise ConfigError(f"{path}: can't be read: {error.strerror or error}") from error
+
+
+def _read_table(record: type, table: Mapping[str, Any], prefix: str, path: Path) -> Any:
+    specs = {spec.name: spec for spec in dataclasses.fields(record) if not spec.metadata.get("internal")}
+    hints = get_type_hints(record)
+    default = record()
+    values: dict[str, Any] = {}
+    for key, value in table.items():
+        dotted = f"{prefix}{key}"
+        if key not in specs:
+            raise ConfigError(f"{path}: unknown key {dotted}{_nearest(dotted, prefix, specs)}")
+        kind = hints[key]
+        if not dataclasses.is_dataclass(kind):
+            values[key] = _checked_value(kind, value, dotted, path)
+        elif isinstance(value, Mapping):
+            values[key] = _read_table(kind, value, f"{dotted}.", path)  # type: ignore[arg-type]
+            if isinstance(values[key], SourceConfig) and not values[key].home:
+                values[key] = dataclasses.replace(values[key], home=getattr(default, key).home)
+        else:
+            raise ConfigError(f"{path}: {dotted} is a table, write [{dotted}] and its keys below it")
+    return record(**values)
+
+
+def _nearest(dotted: str, prefix: str, specs: Mapping[str, Any]) -> str:
+    known = key_names()
+    near = difflib.get_close_matches(dotted, known, n=1, cutoff=0.5)
+    if not near:
+        # The right key in the wrong table, or a mistyped table.
+        tail = dotted.rsplit(".", 1)[-1]
+        near = [name for name in known if name.rsplit(".", 1)[-1] == tail] or difflib.get_close_matches(
+            dotted, [f"{prefix}{name}" for name in specs], n=1, cutoff=0
+        )
+    return f"; the nearest known key is {near[0]}" if near else f"; known keys are {', '.join(known)}"
+
+
+def _checked_value(kind: Any, value: Any, dotted: str, path: Path) -> Any:
+    if get_origin(kind) is tuple:
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            return tuple(value)
+        raise ConfigError(f"{path}: {dotted} must be a list of strings, not {value!r}")
+    if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
+        if not math.isfinite(value):
+            raise ConfigError(f"{path}: {dotted} must be a finite number, not {value!r}")
+        return value
+    if kind is bool and isinstance(value, bool):
+        return value
+    if kind is int and isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if kind is str and isinstance(value, str):
+        return value
+    kinds = get_args(kind) if isinstance(kind, UnionType) else (kind,)
+    names = {bool: "true or false", int: "a whole number", float: "a number", str: "a string"}
+    wanted = " or ".join(names.get(item, str(item)) for item in kinds)
+    raise ConfigError(f"{path}: {dotted} must be {wanted}, not {value!r}")
+
+
+_CHOICES: Mapping[str, tuple[str, ...]] = {
+    "gates.external_context": ("include", "withhold", "skip"),
+    "model.provider": ("deterministic", "openai"),
+    "model.wire_api": ("responses", "chat"),
+}
+_AT_LEAST: Mapping[str, float] = {
+    "gates.idle_seconds": 0,
+    "gates.min_duration_seconds": 0,
+    "gates.min_result_chars": 0,
+    "gates.max_age_days": 0,
+    "gates.max_rollout_bytes": 1,
+    "gates.min_rate_limit_remaining_percent": 0,
+    "model.context_window_tokens": 4_000,
+    "model.timeout_seconds": 0.1,
+    "phase1.max_jobs_per_run": 1,
+    "phase1.concurrency": 1,
+    "phase1.lease_seconds": 1,
+    "phase1.max_attempts": 1,
+    "phase1.backoff_base_seconds": 0,
+    "phase1.backoff_max_seconds": 0,
+    "phase2.max_candidates": 1,
+    "phase2.max_unused_days": 0,
+    "phase2.cooldown_seconds": 0,
+    "phase2.summary_max_bytes": 500,
+    "budget.daily_tokens": 0,
+    "budget.weekly_tokens": 0,
+}
+
+
+def _check_values(config: Config, path: Path) -> None:
+    table = as_table(config)
+
+    def value_of(dotted: str) -> Any:
+        value: Any = table
+        for part in dotted.split("."):
+            value = value[part]
+        return value
+
+    for dotted, choices in _CHOICES.items():
+        if value_of(dotted) not in choices:
+            raise ConfigError(f"{path}: {dotted} must be one of {', '.join(choices)}, not {value_of(dotted)!r}")
+    for dotted, least in _AT_LEAST.items():
+        if value_of(dotted) < least:
+            raise ConfigError(f"{path}: {dotted} must be at least {least:g}, not {value_of(dotted)!r}")
+    if config.gates.min_rate_limit_remaining_percent > 100:
+        raise ConfigError(f"{path}: gates.min_rate_limit_remaining_percent must be at most 100")
+    known = [source.value for source in Source if source not in (Source.OWN, Source.SUBAGENT)]
+    for source in config.gates.sources:
+        if source not in known:
+            raise ConfigError(f"{path}: gates.sources holds {source!r}; it may hold {', '.join(known)}")
+    if config.model.provider == "openai" and not config.model.extract_model:
+        raise ConfigError(f'{path}: model.provider is "openai", so model.extract_model must name a model')
+    _check_base_url(config.model.base_url, path)
+
+
+def _check_base_url(base_url: str, path: Path) -> None:
+    if not base_url:
+        return
+    try:
+        parts = urlsplit(base_url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ConfigError(f"{path}: model.base_url must be an http or https address, not {base_url!r}")
+
+
+def _resolve_paths(config: Config, explicit_state_dir: str | None, environ: Mapping[str, str]) -> Config:
+    base = Path(config.path).parent if config.path else None
+    state_dir = _resolve_state_dir(config.state_dir, base, explicit_state_dir or environ.get(STATE_DIR_ENV))
+    memories_dir = _below(base, config.memories_dir) if config.memories_dir else state_dir / "memories"
+    sources = SourcesConfig(
+        codex=_resolve_home(config.sources.codex, Agent.CODEX, base, environ),
+        claude=_resolve_home(config.sources.claude, Agent.CLAUDE, base, environ),
+    )
+    return dataclasses.replace(config, state_dir=str(state_dir), memories_dir=str(memories_dir), sources=sources)
+
+
+def _resolve_state_dir(written: str, base: Path | None, override: str | None) -> Path:
+    if override:
+        return Path(override).expanduser().absolute()
+    if written:
+        return _below(base, written)
+    return default_state_dir()
+
+
+def _resolve_home(source: SourceConfig, agent: Agent, base: Path | None, environ: Mapping[str, str]) -> SourceConfig:
+    variable, default = AGENT_HOMES[agent]
+    moved = environ.get(variable)
+    if source.home == default and moved:
+        return dataclasses.replace(source, home=str(Path(moved).expanduser().absolute()))
+    return dataclasses.replace(source, home=str(_below(base, source.home)))
+
+
+def _below(base: Path | None, written: str) -> Path:
+    path = Path(written).expanduser()
+    return path if path.is_absolute() or base is None else Path(os.path.normpath(base / path))

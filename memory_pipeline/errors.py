@@ -1,0 +1,75 @@
+"""The one error tree. Each class carries the exit code with which a command ends."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class MemoryPipelineError(Exception):
+    """Something went wrong; the message says what, to which file or key, and what to do."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class ConfigError(MemoryPipelineError):
+    """The configuration can't be used: unreadable, not TOML, an unknown key, a value of the wrong kind."""
+
+    exit_code: ClassVar[int] = 2
+
+
+class UsageError(MemoryPipelineError):
+    """A command was asked for something that does not exist or does not fit together."""
+
+    exit_code: ClassVar[int] = 2
+
+
+class LockedError(MemoryPipelineError):
+    """Another run holds the lock that this command needs."""
+
+    exit_code: ClassVar[int] = 75
+
+
+class InterruptedRunError(MemoryPipelineError):
+    """A signal asked the run to stop; what was in flight has been given back."""
+
+    exit_code: ClassVar[int] = 130
+
+
+class StoreError(MemoryPipelineError):
+    """The database or the state folder can't be opened or written."""
+
+
+class RolloutError(MemoryPipelineError):
+    """A rollout can't be read: vanished, not a regular file, outside the home, no permission."""
+
+
+class WorkspaceError(MemoryPipelineError):
+    """The memory workspace can't be read, staged, checked or published."""
+
+
+class ModelError(MemoryPipelineError):
+    """The extractor gave no usable answer. Base of the two kinds that are retried differently."""
+
+
+class ProviderError(ModelError):
+    """A fault of the provider (401, 403, 404, 429, 5xx, timeout, network). Uses up no try; the provider rests.
+
+    ``retry_after_seconds`` is what the provider asked for (Retry-After), None if it named no time.
+    ``per_thread_suspect`` is true for a 5xx or a timeout, which may be this input's fault when others succeed.
+    """
+
+    def __init__(
+        self, message: str, *, retry_after_seconds: float | None = None, per_thread_suspect: bool = False
+    ) -> None:
+        super().__init__(message)
+        self.retry_after_seconds = retry_after_seconds
+        self.per_thread_suspect = per_thread_suspect
+
+
+class AnswerError(ModelError):
+    """A fault of this thread's request or answer (400, 413, 422, invalid, cut or empty answer). Uses up a try."""
+
+    def __init__(self, message: str, *, input_tokens: int = 0, output_tokens: int = 0) -> None:
+        super().__init__(message)
+        self.input_tokens = input_tokens
+        self.output_tokens = output_tokens

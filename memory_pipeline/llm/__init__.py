@@ -1,0 +1,1 @@
+"""Who writes the text: the port and its two implementations."""

@@ -1,0 +1,1 @@
+"""Phase one: gates, evidence, extraction."""

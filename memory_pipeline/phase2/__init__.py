@@ -1,0 +1,1 @@
+"""Phase two: selection, workspace, curation, rendering, publishing."""

@@ -1,0 +1,341 @@
+"""Frozen records and outcome enums that the rooms hand to each other. Times are seconds since the epoch, UTC."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Agent(StrEnum):
+    """Who wrote a log."""
+
+    CODEX = "codex"
+    CLAUDE = "claude"
+    JOURNAL = "journal"
+
+
+class Source(StrEnum):
+    """How a session ran, as its own log says."""
+
+    INTERACTIVE = "interactive"
+    HEADLESS = "headless"
+    SUBAGENT = "subagent"
+    OWN = "own"
+    OTHER = "other"
+
+
+class Speaker(StrEnum):
+    """Whose words a row is. A person's word is ``user``; everything that merely stands under role user is not."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+    HARNESS = "harness"
+    OTHER_AGENT = "other_agent"
+
+
+class EventKind(StrEnum):
+    """What one event of a rollout is."""
+
+    PROMPT = "prompt"  # the person typed it (or answered a question that the agent asked)
+    SHELL = "shell"  # the person's own shell command; its output is a TOOL_RESULT that names it by call_id
+    COMMENTARY = "commentary"  # the assistant, while working
+    FINAL_ANSWER = "final_answer"  # the assistant, at the end of a turn
+    TOOL_CALL = "tool_call"
+    TOOL_RESULT = "tool_result"
+    INTERRUPTED = "interrupted"  # the person stopped the turn
+    FAILED_TURN = "failed_turn"  # the turn ended in an error of the agent or its provider
+    COMPACTED = "compacted"  # the context was compacted here; repeats nothing that counts
+    REPORT = "report"  # a sub-agent's or reviewer's words
+    CONTEXT = "context"  # put in by the harness: instructions, environment, reminders, injected memory
+
+
+class ToolStatus(StrEnum):
+    """How a tool call ended, for a TOOL_RESULT."""
+
+    OK = "ok"
+    FAILED = "failed"
+    DENIED = "denied"  # the person or the policy refused it; it did not run
+    INTERRUPTED = "interrupted"
+    UNKNOWN = "unknown"
+
+
+class Coverage(StrEnum):
+    """Whether every row that matters was seen."""
+
+    HIGH = "high"
+    PARTIAL = "partial"
+
+
+class Gate(StrEnum):
+    """One named reason why a rollout is not extracted now."""
+
+    TOO_RECENT = "too_recent"
+    TOO_OLD = "too_old"
+    TOO_SHORT = "too_short"
+    SOURCE = "source"
+    SUBAGENT = "subagent"
+    OWN_RUN = "own_run"
+    ARCHIVED = "archived"
+    DISABLED = "disabled"
+    POLLUTED = "polluted"
+    EXTERNAL_CONTEXT = "external_context"
+    NO_USER_MESSAGE = "no_user_message"
+    BUDGET = "budget"
+    RATE_LIMIT = "rate_limit"
+    PROVIDER_POLICY = "provider_policy"
+    OVERSIZE = "oversize"
+    UNREADABLE = "unreadable"
+    EMPTY = "empty"
+
+
+class JobState(StrEnum):
+    """The state of a thread's extraction. ``gated`` is shown while a gate holds back what was never extracted."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    DONE = "done"
+    NO_OUTPUT = "no_output"
+    ERROR = "error"
+    EXHAUSTED = "exhausted"
+    GATED = "gated"
+
+
+class EntryKind(StrEnum):
+    """What sort of statement an entry or a memory is."""
+
+    PREFERENCE = "preference"
+    DECISION = "decision"
+    PROCEDURE = "procedure"
+    KNOWLEDGE = "knowledge"
+    FAILURE = "failure"
+
+
+#: Kinds that rest on the person's word: each needs an evidence line spoken by the user.
+STATED_KINDS = frozenset({EntryKind.PREFERENCE, EntryKind.DECISION, EntryKind.PROCEDURE})
+
+
+class TaskOutcome(StrEnum):
+    """How one task of a session ended."""
+
+    SUCCESS = "success"
+    PARTIAL = "partial"
+    FAIL = "fail"
+    UNCERTAIN = "uncertain"
+
+
+class MemoryStatus(StrEnum):
+    """Whether a memory is told as current."""
+
+    ACTIVE = "active"
+    SUPERSEDED = "superseded"
+    RETIRED = "retired"
+
+
+USER_SCOPE = "user"
+PROJECT_SCOPE_PREFIX = "project:"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Event:
+    """One thing that happened in a rollout, in the log's order.
+
+    Several events may come from one line (an assistant message with several blocks); they share the line's byte
+    range. ``byte_start`` to ``byte_end`` (exclusive, without the line end) count the plain, decompressed log.
+    """
+
+    kind: EventKind
+    speaker: Speaker
+    text: str
+    at: float | None
+    byte_start: int
+    byte_end: int
+    line_number: int  # from 1
+    line_sha256: str  # of the raw line's bytes, without the line end
+    turn: int  # from 0; a prompt of the person opens the next one
+    cwd: str | None = None  # the working folder of the turn, as the log says
+    call_id: str | None = None  # joins TOOL_CALL and TOOL_RESULT, SHELL and its result
+    tool: str | None = None  # the tool's own name, for TOOL_CALL and (where known) TOOL_RESULT
+    command: str | None = None  # the shell command line, when the call runs one
+    paths: tuple[str, ...] = ()  # files that a TOOL_CALL writes or edits
+    status: ToolStatus | None = None  # for TOOL_RESULT
+    exit_code: int | None = None  # for TOOL_RESULT of a shell command, where the log tells it
+    external: bool = False  # web or MCP: words from outside the machine
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RateLimit:
+    """One rate-limit window, as a rollout last reported it."""
+
+    used_percent: float
+    window_minutes: int | None
+    resets_at: float | None
+    seen_at: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RolloutFile:
+    """A rollout found on disk, before it is opened."""
+
+    agent: Agent
+    path: str  # absolute, below the resolved home
+    thread_id: str  # from the file's name; the log may know better
+    archived: bool
+    size: int  # bytes on disk
+    mtime_ns: int
+    inode: int
+    device: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ThreadFacts:
+    """What one reading of a rollout tells about its thread, for the index and the gates."""
+
+    thread_id: str
+    agent: Agent
+    source: Source
+    cwd: str | None  # of the session's start, else of its first turn
+    git_remote: str | None  # as the log says; credentials are dropped when the scope key is made
+    git_branch: str | None
+    title: str | None  # redacted first prompt of the person, one line of at most 80 characters
+    started_at: float | None
+    updated_at: float | None  # the last record's time that can be believed
+    prompt_count: int  # prompts of the person
+    result_chars: int  # characters of the assistant's final answers
+    gives_direction: bool  # a prompt of the person gives a direction to keep
+    memory_mode: str | None  # "disabled" or "polluted", where the log says so
+    model_provider: str | None
+    external_context: bool  # web or MCP results stand in it
+    rate_limits: tuple[RateLimit, ...]
+    content_digest: str  # over the lines that yield events; equal digests mean: nothing new was said
+    understood_lines: int
+    total_lines: int
+    skipped_lines: Mapping[str, int]  # reason -> count
+    unknown_types: Mapping[str, int]  # line type -> count
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EvidenceRow:
+    """One row that a model may see and cite: filtered, redacted, cut to the budget."""
+
+    number: int  # from 1, unique in its evidence, in the log's order
+    kind: EventKind
+    speaker: Speaker
+    text: str  # redacted; what was cut is marked in the text
+    at: float | None
+    turn: int
+    byte_start: int
+    byte_end: int
+    line_sha256: str
+    cwd: str | None = None
+    call_id: str | None = None
+    tool: str | None = None
+    command: str | None = None
+    paths: tuple[str, ...] = ()
+    status: ToolStatus | None = None
+    exit_code: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evidence:
+    """The rows of one thread, in the log's order, with what is known of their completeness."""
+
+    thread_id: str
+    agent: Agent
+    rollout_path: str
+    cwd: str | None
+    scope: str  # the thread's project scope, ``project:<key>``
+    git_branch: str | None
+    updated_at: float
+    rows: tuple[EvidenceRow, ...]
+    omitted_after: Mapping[int, int]  # row number -> how many rows were left out after it (0: before the first)
+    coverage: Coverage
+    redactions: Mapping[str, int]  # kind of secret -> how many were masked
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EntryDraft:
+    """One statement as an extractor proposes it; ``evidence`` lists row numbers. Nothing in it is trusted yet."""
+
+    kind: str
+    scope: str  # "user" or "project"
+    condition: str  # under which it holds; "" when it always does
+    statement: str
+    evidence: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaskDraft:
+    """One task of a session as an extractor proposes it."""
+
+    title: str
+    outcome: str
+    entries: tuple[EntryDraft, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExtractionAnswer:
+    """What an extractor gives back for one thread. All fields empty is a valid answer: nothing worth keeping."""
+
+    rollout_summary: str
+    rollout_slug: str
+    tasks: tuple[TaskDraft, ...]
+    input_tokens: int = 0
+    output_tokens: int = 0
+    requests: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EvidenceLine:
+    """One piece of stored evidence: a whole raw line of a rollout, and the redacted words that count."""
+
+    rollout_path: str
+    byte_start: int
+    byte_end: int
+    line_sha256: str
+    speaker: Speaker
+    at: float | None
+    quote: str  # redacted, at most 500 characters
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """One immutable statement of a raw memory, with the lines it rests on."""
+
+    entry_id: str
+    thread_id: str
+    kind: EntryKind
+    scope: str
+    condition: str
+    statement: str
+    evidence: tuple[EvidenceLine, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Task:
+    """One task of a session: what was wanted, how it ended, what it taught."""
+
+    title: str
+    outcome: TaskOutcome
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Extraction:
+    """The outputs of phase one for one thread, checked and ready to store."""
+
+    thread_id: str
+    rollout_summary: str
+    slug: str
+    raw_memory: str
+    tasks: tuple[Task, ...]
+    coverage: Coverage
+    dropped_entries: Mapping[str, int] = field(default_factory=dict)  # why -> how many proposals were dropped
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there was nothing worth keeping."""
+        return not self.tasks and not self.rollout_summary

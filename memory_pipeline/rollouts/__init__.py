@@ -1,0 +1,1 @@
+"""The logs of each agent, read as one stream of events."""

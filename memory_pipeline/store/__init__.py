@@ -1,0 +1,1 @@
+"""SQLite: everything that is kept in the database; no row, cursor or SQLite type leaves this room."""
