@@ -121,6 +121,7 @@ class Phase2Config:
     max_unused_days: float = 30
     cooldown_seconds: float = 0
     summary_max_bytes: int = 9_999
+    memory_max_bytes: int = 100_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -355,6 +356,7 @@ _AT_LEAST: Mapping[str, float] = {
     "phase2.max_unused_days": 0,
     "phase2.cooldown_seconds": 0,
     "phase2.summary_max_bytes": 500,
+    "phase2.memory_max_bytes": 2_000,
     "budget.daily_tokens": 0,
     "budget.weekly_tokens": 0,
 }

@@ -66,6 +66,10 @@ class ProviderError(ModelError):
         self.per_thread_suspect = per_thread_suspect
 
 
+class BudgetHoldError(ModelError):
+    """The next paid call would pass a cap: it was not made, and paid work holds as a whole."""
+
+
 class AnswerError(ModelError):
     """A fault of this thread's request or answer (400, 413, 422, invalid, cut or empty answer). Uses up a try."""
 

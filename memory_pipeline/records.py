@@ -339,3 +339,230 @@ class Extraction:
     def is_empty(self) -> bool:
         """Whether there was nothing worth keeping."""
         return not self.tasks and not self.rollout_summary
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SeenFile:
+    """A rollout file as the index knows it."""
+
+    path: str
+    thread_id: str
+    archived: bool
+    size: int
+    mtime_ns: int
+    inode: int
+    device: int
+    present: bool
+    open_error: bool  # it could not be opened, so it is tried again on every pass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class IndexedThread:
+    """One thread of the index with the state of its job: what lists show and what gates look at."""
+
+    thread_id: str
+    agent: Agent
+    rollout_path: str
+    archived: bool
+    present: bool  # its file is still on disk
+    size: int
+    index_error: str | None
+    source: Source
+    cwd: str | None
+    scope: str
+    git_branch: str | None
+    title: str | None
+    started_at: float | None
+    updated_at: float
+    prompt_count: int
+    result_chars: int
+    gives_direction: bool
+    memory_mode: str | None
+    model_provider: str | None
+    external_context: bool
+    content_digest: str
+    understood_lines: int
+    total_lines: int
+    skipped_lines: Mapping[str, int]
+    unknown_types: Mapping[str, int]
+    disabled_by_person: bool
+    gate: Gate | None
+    job_state: JobState | None  # None: it never passed the gates
+    source_digest: str | None  # the content for which job_state holds
+    attempts: int
+    retry_at: float | None
+    last_error: str | None
+    extracted: bool  # an outcome of phase one is stored
+    no_output: bool  # and that outcome is no-output
+
+    @property
+    def state(self) -> JobState:
+        """The state as it is shown: the last stored outcome, or ``gated`` while a gate holds back a thread without one."""
+        if self.gate in WITHDRAWING_GATES:
+            return JobState.GATED
+        if self.job_state in (JobState.RUNNING, JobState.DONE, JobState.NO_OUTPUT):
+            return self.job_state
+        if self.gate is not None:
+            if self.extracted:
+                return JobState.NO_OUTPUT if self.no_output else JobState.DONE
+            return JobState.GATED
+        return self.job_state or JobState.PENDING
+
+
+#: Gates that turn a thread ``gated`` whatever was extracted, and withdraw its entries while they stand.
+WITHDRAWING_GATES = frozenset({Gate.DISABLED, Gate.POLLUTED, Gate.OWN_RUN, Gate.SUBAGENT})
+
+
+class ClaimOutcome(StrEnum):
+    """What asking for a job gave."""
+
+    CLAIMED = "claimed"  # a job is leased to the caller
+    NOTHING_DUE = "nothing_due"  # no candidate is pending, due for a retry, or left behind by a dead worker
+    RESTING = "resting"  # the provider rests for everyone; nothing is claimed meanwhile
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lease:
+    """The time-limited right to work on one thread."""
+
+    thread: IndexedThread
+    owner: str
+    fence: int  # every completing write must still match it
+    attempt: int  # from 1
+    provider_faults: int  # how many times the provider failed on this thread since its source changed
+    lease_until: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Claim:
+    """The answer to asking for a job."""
+
+    outcome: ClaimOutcome
+    lease: Lease | None = None
+    rest_until: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredExtraction:
+    """What phase one stored for a thread, with the entries that still stand."""
+
+    thread_id: str
+    rollout_summary: str
+    slug: str
+    raw_memory: str
+    tasks: tuple[Task, ...]
+    coverage: Coverage
+    generated_at: float
+    source_updated_at: float
+    dropped_entries: Mapping[str, int]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Usage:
+    """How often something was cited or opened, and when last."""
+
+    count: int = 0
+    last_usage: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SelectedThread:
+    """One raw memory that a consolidation reads."""
+
+    thread: IndexedThread
+    extraction: StoredExtraction
+    usage: Usage
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Memory:
+    """One consolidated statement: what MEMORY.md says."""
+
+    memory_id: str
+    kind: EntryKind
+    scope: str
+    condition: str
+    statement: str
+    status: MemoryStatus
+    pinned: bool
+    first_seen: float
+    last_confirmed: float  # when it was last said, by the newest of its entries
+    learned_at: float  # when it became a memory
+    superseded_by: str | None
+    reason: str  # why it has its status, in one line; "" while active
+    entry_ids: tuple[str, ...]  # entries that still stand, in the order they joined
+    thread_ids: tuple[str, ...]
+    supersedes: tuple[str, ...]
+    usage: Usage
+
+
+class OperationKind(StrEnum):
+    """One typed change to the memories."""
+
+    ADD = "add"  # a new memory that rests on an entry
+    MERGE = "merge"  # an entry joins a memory that says the same
+    REWORD = "reword"  # says what its one remaining entry says now
+    SUPERSEDE = "supersede"  # a person's newer statement takes the place of their older one
+    RETIRE = "retire"  # no longer told; findable, and can be restored
+    RESTORE = "restore"  # told again
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Operation:
+    """A change that a curator proposes, and then what was applied."""
+
+    kind: OperationKind
+    memory_id: str
+    reason: str
+    entry_id: str | None = None
+    other_memory_id: str | None = None  # SUPERSEDE: the memory that takes its place
+
+
+class Phase2Outcome(StrEnum):
+    """How one run of phase two ended."""
+
+    CONSOLIDATED = "consolidated"  # the workspace differed from the baseline and was published anew
+    NO_CHANGES = "no_changes"  # nothing differed: nothing was touched
+    NO_INPUTS = "no_inputs"  # no raw memory yet, and nothing remembered
+    COOLDOWN = "cooldown"  # the last consolidation is too recent, or failed and waits
+    LOCKED = "locked"  # another run holds the workspace lock
+    FAILED = "failed"  # published files and baseline are as they were
+    SKIPPED = "skipped"  # this run was not asked for phase two
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Phase1Counts:
+    """What one run of phase one did."""
+
+    discovered: int = 0
+    eligible: int = 0
+    claimed: int = 0
+    succeeded: int = 0
+    no_output: int = 0
+    failed: int = 0
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    input_tokens: int = 0
+    output_tokens: int = 0
+    seconds: float = 0.0
+    problems: tuple[str, ...] = ()  # sentences for the person: a home that is missing, a provider that rests
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Phase2Counts:
+    """What one run of phase two did."""
+
+    outcome: Phase2Outcome = Phase2Outcome.SKIPPED
+    selected: int = 0
+    added: int = 0
+    modified: int = 0
+    removed: int = 0
+    seconds: float = 0.0
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunCounts:
+    """What one pass did."""
+
+    phase1: Phase1Counts = field(default_factory=Phase1Counts)
+    phase2: Phase2Counts = field(default_factory=Phase2Counts)

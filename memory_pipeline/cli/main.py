@@ -1,0 +1,66 @@
+"""The command ``memory-pipeline``: options, exit codes, one clear line for every failure."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from memory_pipeline.cli.commands import cli
+from memory_pipeline.cli.output import print_json, say
+from memory_pipeline.errors import MemoryPipelineError
+
+EXIT_INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and end the program with the exit code that its interface promises."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    code = run(given)
+    _flush()
+    sys.exit(code)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command line; returns its exit code."""
+    try:
+        outcome = cli.main(list(arguments), prog_name="memory-pipeline", standalone_mode=False)
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except click.exceptions.Abort:
+        return _failed(arguments, "interrupted", EXIT_INTERRUPTED)
+    except click.ClickException as error:
+        hint = ""
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            hint = f" (see `{error.ctx.command_path} --help`)"
+        return _failed(arguments, f"{error.format_message()}{hint}", 2)
+    except MemoryPipelineError as error:
+        return _failed(arguments, str(error), error.exit_code)
+    except BrokenPipeError:
+        return 0  # whoever read our output has seen enough
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        return _failed(arguments, f"{place}{error.strerror or error}", 1)
+    return outcome if isinstance(outcome, int) else 0
+
+
+def _failed(arguments: Sequence[str], message: str, exit_code: int) -> int:
+    line = " ".join(message.split())
+    say(f"memory-pipeline: {line}")
+    if "--json" in arguments:
+        print_json({"error": line, "exit_code": exit_code})
+    return exit_code
+
+
+def _flush() -> None:
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python would complain once more when it closes the stream by itself.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+    main()

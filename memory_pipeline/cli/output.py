@@ -1,0 +1,349 @@
+"""What commands print: one JSON document, or tables and sentences that fit the terminal."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+import orjson
+
+from memory_pipeline.clock import iso
+from memory_pipeline.config import Config
+from memory_pipeline.records import (
+    Entry,
+    EvidenceLine,
+    IndexedThread,
+    Memory,
+    Operation,
+    Phase1Counts,
+    Phase2Counts,
+    Phase2Outcome,
+    RunCounts,
+    StoredExtraction,
+    Usage,
+)
+from memory_pipeline.redact import redact
+
+if TYPE_CHECKING:
+    from memory_pipeline.phase1.index import Progress
+    from memory_pipeline.pipeline import PassOptions
+
+
+def print_json(document: Any) -> None:
+    """Print exactly one JSON document on standard output."""
+    text = orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()
+    click.echo(text)
+
+
+def say(sentence: str) -> None:
+    """Tell the person something on standard error, so that standard output stays what was asked for."""
+    click.echo(redact(sentence).text, err=True)
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, flexible: str) -> None:
+    """Print a table that fits the terminal's width; ``flexible`` names the column that gives way."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, expand=False)
+    for column in columns:
+        gives_way = column == flexible
+        table.add_column(column, overflow="ellipsis", no_wrap=True, ratio=1 if gives_way else None)
+    for row in rows:
+        # Text, not markup: a log may hold brackets, and control characters must not reach the terminal.
+        table.add_row(*(Text(_printable(cell)) for cell in row))
+    Console(highlight=False, soft_wrap=False).print(table)
+
+
+@contextmanager
+def progress_bars(*, quiet: bool) -> Iterator[tuple[Progress, Progress]]:
+    """Show how far indexing and extracting are: bars on a terminal, a line now and then elsewhere, nothing if quiet."""
+    if quiet:
+        yield _silent, _silent
+    elif sys.stderr.isatty():
+        with _bars() as progresses:
+            yield progresses
+    else:
+        yield _Lines("indexed"), _Lines("extracted")
+
+
+def run_document(counts: RunCounts) -> dict[str, Any]:
+    """Return what ``run --json`` prints."""
+    return {"phase1": _phase1_document(counts.phase1), "phase2": _phase2_document(counts.phase2)}
+
+
+def thread_document(thread: IndexedThread) -> dict[str, Any]:
+    """Return one thread as lists show it."""
+    return {
+        "thread_id": thread.thread_id,
+        "agent": thread.agent,
+        "rollout_path": thread.rollout_path,
+        "cwd": thread.cwd,
+        "scope": thread.scope,
+        "source": thread.source,
+        "updated_at": iso(thread.updated_at),
+        "state": thread.state,
+        "gate": thread.gate,
+        "attempts": thread.attempts,
+        "retry_at": iso(thread.retry_at),
+        "last_error": thread.last_error if thread.last_error is not None else thread.index_error,
+    }
+
+
+def thread_details(thread: IndexedThread, extraction: StoredExtraction | None, usage: Usage) -> dict[str, Any]:
+    """Return one thread with all that was stored for it."""
+    entries = [entry for task in extraction.tasks for entry in task.entries] if extraction else []
+    return {
+        **thread_document(thread),
+        "coverage": extraction.coverage if extraction else None,
+        "raw_memory": extraction.raw_memory if extraction else None,
+        "rollout_summary": extraction.rollout_summary if extraction else None,
+        "slug": extraction.slug if extraction else None,
+        "generated_at": iso(extraction.generated_at) if extraction else None,
+        "usage_count": usage.count,
+        "last_usage": iso(usage.last_usage),
+        "skipped_lines": dict(thread.skipped_lines),
+        "unknown_types": dict(thread.unknown_types),
+        "dropped_entries": dict(extraction.dropped_entries) if extraction else {},
+        "entries": [entry_document(entry) for entry in entries],
+    }
+
+
+def entry_document(entry: Entry) -> dict[str, Any]:
+    """Return one entry with its evidence."""
+    return {
+        "entry_id": entry.entry_id,
+        "kind": entry.kind,
+        "scope": entry.scope,
+        "condition": entry.condition,
+        "statement": entry.statement,
+        "evidence": [_evidence_document(line) for line in entry.evidence],
+        "label": None,
+        "review_status": None,
+    }
+
+
+def memory_document(memory: Memory) -> dict[str, Any]:
+    """Return one memory as ``memory list`` and ``memory show`` print it."""
+    return {
+        "memory_id": memory.memory_id,
+        "kind": memory.kind,
+        "scope": memory.scope,
+        "condition": memory.condition,
+        "statement": memory.statement,
+        "status": memory.status,
+        "pinned": memory.pinned,
+        "entries": list(memory.entry_ids),
+        "threads": list(memory.thread_ids),
+        "first_seen": iso(memory.first_seen),
+        "last_confirmed": iso(memory.last_confirmed),
+        "usage_count": memory.usage.count,
+        "last_usage": iso(memory.usage.last_usage),
+        "supersedes": list(memory.supersedes),
+        "superseded_by": memory.superseded_by,
+    }
+
+
+def short_time(seconds: float | None) -> str:
+    """Return a moment for a table, to the minute in UTC; "" for none."""
+    return (iso(seconds) or "")[:16].replace("T", " ")
+
+
+def counted(counts: Mapping[str, int]) -> str:
+    """Return counts as a phrase: ``3 too_recent, 1 source``."""
+    return ", ".join(f"{count} {name}" for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _phase1_document(counts: Phase1Counts) -> dict[str, Any]:
+    return {
+        "discovered": counts.discovered,
+        "eligible": counts.eligible,
+        "claimed": counts.claimed,
+        "succeeded": counts.succeeded,
+        "no_output": counts.no_output,
+        "failed": counts.failed,
+        "skipped": dict(counts.skipped),
+        "tokens": {"input": counts.input_tokens, "output": counts.output_tokens},
+        "seconds": round(counts.seconds, 3),
+    }
+
+
+def _phase2_document(counts: Phase2Counts) -> dict[str, Any]:
+    return {
+        "outcome": counts.outcome,
+        "selected": counts.selected,
+        "added": counts.added,
+        "modified": counts.modified,
+        "removed": counts.removed,
+        "seconds": round(counts.seconds, 3),
+    }
+
+
+def _evidence_document(line: EvidenceLine) -> dict[str, Any]:
+    return {
+        "rollout_path": line.rollout_path,
+        "byte_start": line.byte_start,
+        "byte_end": line.byte_end,
+        "line_sha256": line.line_sha256,
+        "speaker": line.speaker,
+        "at": iso(line.at),
+        "quote": line.quote,
+    }
+
+
+def _printable(text: str) -> str:
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
+
+
+def _silent(done: int, total: int) -> None:
+    """Say nothing."""
+
+
+class _Lines:
+    """A line at each tenth of long work."""
+
+    def __init__(self, verb: str) -> None:
+        self._verb = verb
+        self._told = 0
+
+    def __call__(self, done: int, total: int) -> None:
+        tenth = done * 10 // max(total, 1)
+        if total >= 50 and tenth > self._told:
+            self._told = tenth
+            click.echo(f"{self._verb} {done} of {total} sessions", err=True)
+
+
+@contextmanager
+def _bars() -> Iterator[tuple[Progress, Progress]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        tasks: dict[str, Any] = {}
+
+        def shower(description: str) -> Progress:
+            def show(done: int, total: int) -> None:
+                if total and description not in tasks:
+                    tasks[description] = progress.add_task(description, total=total)
+                if description in tasks:
+                    progress.update(tasks[description], completed=done, total=total)
+
+            return show  # type: ignore[return-value]
+
+        yield shower("Indexing sessions"), shower("Extracting memories")  # type: ignore[misc]
+
+
+def print_run(counts: RunCounts, options: PassOptions, config: Config, command: Callable[[str], str]) -> None:
+    """Print what a run did, and where to look."""
+    if options.phase1:
+        phase1 = counts.phase1
+        click.echo(
+            f"Phase one: {phase1.discovered} sessions on disk, {phase1.eligible} due: {phase1.succeeded} gave memories, "
+            f"{phase1.no_output} had nothing worth keeping, {phase1.failed} failed ({phase1.seconds:.1f} s)."
+        )
+        if phase1.skipped:
+            click.echo(f"           Held back: {counted(phase1.skipped)}.")
+        if phase1.failed:
+            click.echo(f"           `{command('threads list --state error')}` shows what failed and why.")
+    if options.phase2:
+        phase2 = counts.phase2
+        click.echo(f"Phase two: {_PHASE2_SENTENCES[phase2.outcome]} ({phase2.seconds:.1f} s).")
+        if phase2.outcome is Phase2Outcome.CONSOLIDATED:
+            click.echo(
+                f"           {phase2.selected} raw memories read; "
+                f"{phase2.added} files added, {phase2.modified} modified, {phase2.removed} removed."
+            )
+    handbook = config.workspace_path / "MEMORY.md"
+    if handbook.is_file():
+        click.echo(f"\nMemories:  {handbook}")
+        click.echo(f"           {config.workspace_path / 'memory_summary.md'}")
+        click.echo(f"Look:      less {shlex.quote(str(handbook))}")
+        click.echo(f"           {command('memory list')}")
+        click.echo(f"           {command('threads list')}")
+
+
+_PHASE2_SENTENCES: Mapping[Phase2Outcome, str] = {
+    Phase2Outcome.CONSOLIDATED: "consolidated",
+    Phase2Outcome.NO_CHANGES: "no changes, nothing was touched",
+    Phase2Outcome.NO_INPUTS: "nothing to remember yet",
+    Phase2Outcome.COOLDOWN: "waits",
+    Phase2Outcome.LOCKED: "another run holds the workspace",
+    Phase2Outcome.FAILED: "failed; the published files are as they were",
+    Phase2Outcome.SKIPPED: "not asked for",
+}
+
+
+def print_thread(document: Mapping[str, Any], thread: IndexedThread) -> None:
+    """Print one thread with its entries and their evidence."""
+    for name in ("thread_id", "agent", "rollout_path", "cwd", "scope", "source", "updated_at", "state", "gate"):
+        if document[name] is not None:
+            click.echo(f"{name + ':':14}{_printable(str(document[name]))}")
+    if document["last_error"]:
+        click.echo(f"{'last_error:':14}{_printable(redact(document['last_error']).text)} (tries: {thread.attempts})")
+    if document["retry_at"]:
+        click.echo(f"{'retry_at:':14}{document['retry_at']}")
+    for name in ("skipped_lines", "unknown_types", "dropped_entries"):
+        if document[name]:
+            click.echo(f"{name + ':':14}{counted(document[name])}")
+    if document["coverage"] is None:
+        click.echo("Nothing was extracted yet.")
+        return
+    click.echo(f"{'coverage:':14}{document['coverage']}")
+    click.echo(f"\n{_printable_lines(document['rollout_summary'] or 'Nothing worth keeping.')}")
+    for entry in document["entries"]:
+        condition = f" ({entry['condition']})" if entry["condition"] else ""
+        click.echo(f"\n{entry['kind']}: {_printable(entry['statement'] + condition)}")
+        print_evidence(entry["evidence"])
+
+
+def print_memory(memory: Memory, entries: Sequence[Entry], operations: Sequence[Operation]) -> None:
+    """Print one memory, what it rests on, and what was done to it."""
+    document = memory_document(memory)
+    condition = f" ({memory.condition})" if memory.condition else ""
+    click.echo(f"{memory.kind}: {_printable(memory.statement + condition)}")
+    for name in ("memory_id", "scope", "status", "first_seen", "last_confirmed", "superseded_by"):
+        if document[name] is not None:
+            click.echo(f"{name + ':':16}{document[name]}")
+    if memory.reason:
+        click.echo(f"{'reason:':16}{memory.reason}")
+    if memory.supersedes:
+        click.echo(f"{'supersedes:':16}{', '.join(memory.supersedes)}")
+    for entry in entries:
+        click.echo(f"\nfrom thread {entry.thread_id}: {_printable(entry.statement)}")
+        print_evidence(entry_document(entry)["evidence"])
+    if operations:
+        click.echo("\nHistory:")
+        for operation in operations:
+            click.echo(f"  {operation.kind}: {operation.reason}")
+
+
+def print_evidence(evidence: Sequence[Mapping[str, Any]]) -> None:
+    """Print the lines that an entry rests on."""
+    for line in evidence:
+        when = f" {line['at']}" if line["at"] else ""
+        place = f"{line['rollout_path']}:{line['byte_start']}-{line['byte_end']}"
+        click.echo(f"  [{line['speaker']}{when}] {_printable(' '.join(line['quote'].split()))[:200]}")
+        click.echo(f"      {_printable(place)}")
+
+
+def print_toml(table: Mapping[str, Any], prefix: str = "") -> None:
+    """Print nested settings as TOML."""
+    for name, value in table.items():
+        if not isinstance(value, Mapping):
+            click.echo(f"{name} = {orjson.dumps(value).decode()}")
+    for name, value in table.items():
+        if isinstance(value, Mapping):
+            if any(not isinstance(item, Mapping) for item in value.values()):
+                click.echo(f"\n[{prefix}{name}]")
+            print_toml(value, f"{prefix}{name}.")
+
+
+def _printable_lines(text: str) -> str:
+    return "\n".join(_printable(line) for line in text.split("\n"))

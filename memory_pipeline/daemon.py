@@ -1,0 +1,71 @@
+"""The daemon: a pass at the start, then by the schedule; one at a time; a signal gives back what is in flight."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+
+from memory_pipeline.errors import ConfigError, InterruptedRunError, MemoryPipelineError
+
+logger = logging.getLogger(__name__)
+
+
+def check_schedule(schedule: str) -> None:
+    """Check a cron expression.
+
+    Raises:
+        ConfigError: it is none, or names no time.
+    """
+    from apscheduler.triggers.cron import CronTrigger
+
+    try:
+        CronTrigger.from_crontab(schedule)
+    except ValueError as error:
+        raise ConfigError(f"daemon.schedule: {schedule!r} is no cron expression: {error}") from error
+
+
+def run_daemon(schedule: str, run_pass: Callable[[], None], stop: threading.Event) -> None:
+    """Run a pass at once and then at every time of ``schedule``, until ``stop`` is set.
+
+    A time that comes while a pass runs is left out, and times missed while the machine slept become one pass. A pass
+    that fails is logged, and the next one comes at its time.
+
+    Raises:
+        ConfigError: the schedule is no cron expression.
+    """
+    from datetime import datetime
+
+    from apscheduler.schedulers.background import BackgroundScheduler
+    from apscheduler.triggers.cron import CronTrigger
+
+    check_schedule(schedule)
+    scheduler = BackgroundScheduler(job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None})
+    trigger = CronTrigger.from_crontab(schedule)
+    scheduler.add_job(
+        _guarded(run_pass, stop),
+        trigger,
+        next_run_time=datetime.now(trigger.timezone),
+        name="pass",
+    )
+    scheduler.start()
+    try:
+        stop.wait()
+    finally:
+        # Waits for the running pass, which has seen ``stop`` too and gives its jobs back within seconds.
+        scheduler.shutdown(wait=True)
+
+
+def _guarded(run_pass: Callable[[], None], stop: threading.Event) -> Callable[[], None]:
+    def guarded() -> None:
+        try:
+            if not stop.is_set():
+                run_pass()
+        except InterruptedRunError:
+            logger.info("pass stopped", extra={"action": "pass", "outcome": "given_back"})
+        except MemoryPipelineError as error:
+            logger.error("pass failed", extra={"action": "pass", "outcome": "failed", "reason": str(error)})
+        except Exception as error:  # noqa: BLE001 - the daemon outlives one bad pass; the next may be well
+            logger.error("pass failed", extra={"action": "pass", "outcome": "failed", "reason": type(error).__name__})
+
+    return guarded

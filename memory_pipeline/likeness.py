@@ -1,0 +1,302 @@
+"""How alike two statements are, whether they may become one, and whether they contradict each other.
+
+A statement is read as three sets of words: what it asks for, what it refuses, and under which circumstances. Merging is
+refused at the least doubt, since a wrongly merged rule is lost; so is a contradiction, since it lets one rule replace
+another.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+
+
+def likeness(a: str, b: str) -> float:
+    """Return how alike two statements are, from 0.0 to 1.0. Symmetric; survives rewording and another order of words."""
+    first, second = _read(a), _read(b)
+    if first.plain == second.plain:
+        return 1.0
+    words_a, words_b = first.words, second.words
+    if not words_a or not words_b:
+        return 0.0
+    shared = sum(_weight(word) for word in words_a & words_b)
+    total = sum(map(_weight, words_a)) + sum(map(_weight, words_b))
+    overlap = 2 * shared / total
+    from rapidfuzz import fuzz  # here, since most commands compare nothing
+
+    spelled = fuzz.ratio(" ".join(sorted(words_a)), " ".join(sorted(words_b))) / 100
+    alike = 0.65 * overlap + 0.35 * spelled
+    if first.asked & second.refused or first.refused & second.asked:
+        alike *= 0.7  # the same words, turned round
+    return max(0.0, min(1.0, alike))
+
+
+def same_statement(a: str, b: str) -> bool:
+    """Whether two statements say the same and may safely become one. Symmetric; every statement is its own.
+
+    Never so when a number, version, path, flag, tool or other name differs, or when one refuses what the other asks.
+    """
+    first, second = _read(a), _read(b)
+    if first.plain == second.plain:
+        return True
+    if not first.words or not second.words:
+        return False
+    if first.exact != second.exact or first.refused != second.refused or first.place != second.place:
+        return False
+    if first.asked == second.asked:
+        return True
+    only_a, only_b = first.asked - second.asked, second.asked - first.asked
+    if only_a and only_b:
+        return False  # a word was exchanged for another: "tabs" for "spaces"
+    # A long sentence may say one small thing more and still be the same.
+    extra, common = only_a or only_b, first.asked & second.asked
+    return len(extra) * 6 <= len(common) and not any(_is_exact(word) for word in extra)
+
+
+def contradicts(a: str, b: str) -> bool:
+    """Whether two statements are about the same thing and can't both hold. Symmetric; when in doubt, they don't.
+
+    So when one refuses what the other asks, when a preference is turned round, or when a value, or a tool of the same
+    use, was exchanged for another.
+    """
+    first, second = _read(a), _read(b)
+    if first.plain == second.plain or same_statement(a, b):
+        return False
+    return _is_turned_round(first, second) or _is_exchanged(first, second)
+
+
+def same_condition(a: str, b: str) -> bool:
+    """Whether two conditions name the same circumstances: "before every commit", "before committing"; "" is always."""
+    first, second = _read(a), _read(b)
+    return first.plain == second.plain or (first.words == second.words and bool(first.words))
+
+
+def signature(text: str) -> frozenset[str]:
+    """Return cheap keys of a statement. Two that are the same, or contradict, share at least one of them."""
+    reading = _read(text)
+    words = reading.asked | reading.refused | reading.place
+    keys = {f"use:{_FAMILY_OF[word]}" for word in words if word in _FAMILY_OF}
+    keys |= {word for word in words if not _NUMBER.fullmatch(word)}
+    return frozenset(keys or words or {reading.plain})
+
+
+# --- reading a statement ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Reading:
+    plain: str  # folded text, without what never matters
+    asked: frozenset[str]
+    refused: frozenset[str]
+    place: frozenset[str]  # words of the circumstances
+    topic: tuple[str, ...]  # words before "is", in order; () when the statement defines nothing
+    value: tuple[str, ...]  # words after it
+
+    @property
+    def words(self) -> frozenset[str]:
+        return self.asked | self.refused | self.place
+
+    @property
+    def exact(self) -> frozenset[str]:
+        return frozenset(word for word in self.words if _is_exact(word))
+
+
+_FAMILIES = {
+    "javascript packages": "npm pnpm yarn bun",
+    "python packages": "pip uv poetry pipenv conda pdm",
+    "python tests": "pytest unittest nose",
+    "javascript tests": "jest vitest mocha",
+    "python style": "black yapf autopep8",
+    "python lint": "flake8 pylint ruff",
+    "javascript style": "prettier biome dprint",
+    "indentation": "tab space 空格 制表符",
+    "quotes": "single double",
+    "history": "rebase merge",
+    "database": "postgres postgresql mysql sqlite mongodb mariadb",
+    "containers": "docker podman",
+    "shell": "bash zsh fish",
+    "modules": "cjs esm commonjs",
+    "names": "camelcase snakecase snake_case kebab-case",
+    "language": "english chinese german french spanish japanese 英文 中文 英语",
+    "theme": "dark light",
+    "python http": "requests httpx aiohttp urllib",
+    "type check": "mypy pyright",
+    "bundler": "webpack vite rollup esbuild parcel",
+}
+_FAMILY_OF = {tool: family for family, tools in _FAMILIES.items() for tool in tools.split()}
+
+_STOP_WORDS = """
+a an the to of and or but so as at by it its is are be been am was were will would shall should must need needs have has had
+do does did done we i you your my our us me they their them he she this that these those there here please always ever from now
+on going forward henceforth remember keep mind make sure ensure just also then very really generally usually everything
+every each all any some project projects repo repos repository codebase thing way whenever use uses used using prefer prefers
+preferred like likes want wants rather run runs running execute with if can could may might default only thank thanks future
+time times let lets go good decided decide stick pick choose new up out into
+""".split()  # noqa: SIM905 - a list of a hundred strings reads worse
+_STOP = frozenset(_STOP_WORDS) - {"new", "if", "only", "up", "out", "into"}
+_NEGATIONS = frozenset(
+    {
+        "never",
+        "not",
+        "no",
+        "dont",
+        "without",
+        "avoid",
+        "stop",
+        "nor",
+        "cannot",
+        "quit",
+        "longer",
+        "cant",
+        "instead-of",
+        "over",
+    }
+)
+_PLACES = frozenset("before after when whenever while if unless during until in for inside under within".split())  # noqa: SIM905
+
+_NUMBER = re.compile(r"v?\d+(?:[.:]\d+)*[a-z%]{0,2}")
+_TOKEN = re.compile(
+    r"--?[a-z][\w-]*(?:=\S+)?|[@~]?[\w.]*[\w](?:[./:@+#-]+[\w*]+)+/?|[a-z_]\w*\+\+|c#|\w+(?:'\w+)?|[,;:.!?，。；：！？()]|[\u4e00-\u9fff]+"
+)
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+")
+_CJK_NEGATION = re.compile(
+    r"永远不要?|绝对?不要?|千万(?:不要|别)|不要再?|别再?|禁止|严禁|不许|不准|不得|不能|不用|而不是|不是|切勿|请勿|勿|不使用"
+)
+_CJK_STOP = re.compile(
+    r"从现在(?:起|开始)|从今以后|我们|咱们|以后|今后|往后|总是|始终|一律|永远|务必|必须|应该|应当|记住|记得|请|统一|优先|默认|都|要|用|使用|采用"
+    r"|喜欢|更|我|你|您|的|了|在|里面?|这个|项目|仓库|所有|一定|得|也|就|还是|改|吧|和|与|每次|每个|再|是|运行|执行|跑"
+)
+
+
+@lru_cache(maxsize=4096)
+def _read(text: str) -> _Reading:
+    folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("`", " ")
+    folded = re.sub(r"\b(?:instead of|rather than|in place of)\b", "instead-of", folded)
+    folded = re.sub(r"\b(do|does|did|ca|wo|should|must|is|are)n'?t\b|\bdo not\b", "dont", folded)
+    folded = _CJK_NEGATION.sub(" dont ", folded)
+    folded = _CJK_STOP.sub(" ", folded)
+    folded = _CJK.sub(lambda run: " " + run.group() + " ", folded)
+    asked: set[str] = set()
+    refused: set[str] = set()
+    place: set[str] = set()
+    target = asked
+    refusing = placing = False
+    for token in _TOKEN.findall(folded):
+        if token in ",;:.!?，。；：！？":
+            refusing = placing = False
+        elif token in "()":
+            continue
+        elif token in _NEGATIONS:
+            refusing, placing = True, False
+        elif token in {"but", "use", "instead", "prefer"} and refusing and refused:
+            refusing = False
+        elif token in _PLACES:
+            placing = True
+        else:
+            target = place if placing else refused if refusing else asked
+            target.update(_content(token))
+    topic, value = _definition(folded)
+    plain = " ".join(re.findall(r"[^\W_]+(?:[./:@+#_-]+[^\W_]+)*|--?\w+|[+#*]", folded)) or folded.strip()
+    return _Reading(
+        plain=plain,
+        asked=frozenset(asked - refused),
+        refused=frozenset(refused),
+        place=frozenset(place),
+        topic=topic,
+        value=value,
+    )
+
+
+def _words(token: str) -> tuple[str, ...]:
+    if _CJK.fullmatch(token):
+        if token in _FAMILY_OF or len(token) < 3:
+            return (token,)
+        return tuple(token[index : index + 2] for index in range(len(token) - 1))
+    if _is_exact(token):
+        return (token,)
+    return (_stem(token),)
+
+
+def _stem(word: str) -> str:
+    """Cut the commonest English endings, so that "commits" and "committing" meet."""
+    if word in _FAMILY_OF or len(word) < 4 or not word.isascii():
+        return word
+    word = word.removesuffix("'s")
+    if word.removesuffix("s") in _FAMILY_OF:
+        return word.removesuffix("s")
+    for ending, least in (("ing", 3), ("ed", 3), ("es", 4), ("s", 3)):
+        stem = word.removesuffix(ending)
+        if stem != word and len(stem) >= least and not (ending == "s" and word.endswith(("ss", "us", "is"))):
+            if ending in {"ing", "ed"} and len(stem) > 3 and stem[-1] == stem[-2] and stem[-1] not in "ls":
+                stem = stem[:-1]
+            if ending == "es" and not stem.endswith(("sh", "ch", "ss", "x", "z")):
+                stem = word[:-1]
+            word = stem
+            break
+    return word.removesuffix("e") if len(word) > 4 else word
+
+
+def _is_exact(word: str) -> bool:
+    """Whether a word is a name, number, path or flag: one that a rewording would have kept as it is."""
+    return (
+        any(character.isdigit() for character in word)
+        or any(character in "./_-:@+#=*" for character in word)
+        or word in _FAMILY_OF
+    )
+
+
+def _weight(word: str) -> float:
+    return 2.0 if _is_exact(word) else 1.0
+
+
+_COPULA = re.compile(r"\b(?:is|are|lives? (?:in|at|on)|should be|must be|=)\b|是|为")
+
+
+def _definition(folded: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    match = _COPULA.search(folded)
+    if not match:
+        return (), ()
+    return tuple(_content(folded[: match.start()])), tuple(_content(folded[match.end() :]))
+
+
+def _content(folded: str) -> list[str]:
+    tokens = [token for token in _TOKEN.findall(folded) if token not in _STOP and any(map(str.isalnum, token))]
+    return [word for token in tokens for word in _words(token) if word not in _STOP]
+
+
+# --- contradiction ---------------------------------------------------------------------------------------------------
+
+
+def _is_turned_round(first: _Reading, second: _Reading) -> bool:
+    """One refuses what the other asks, and neither is about much else."""
+    if first.place != second.place:
+        return False
+    turned = (first.asked & second.refused) | (first.refused & second.asked)
+    if not turned:
+        return False
+    stated = [reading.asked | reading.refused for reading in (first, second)]
+    return turned in stated or len(turned) * 3 >= len(stated[0] | stated[1]) * 2
+
+
+def _is_exchanged(first: _Reading, second: _Reading) -> bool:
+    """The same statement but for one value: a number, a tool of the same use, or what something is said to be."""
+    if first.topic and first.topic == second.topic:
+        return first.value != second.value and len(first.value) == len(second.value) and len(first.value) <= 3
+    only_a, only_b = first.words - second.words, second.words - first.words
+    if first.refused and second.refused and first.refused != second.refused:
+        return False
+    if bool(first.asked & only_a) != bool(second.asked & only_b):
+        return False
+    only_a, only_b = only_a - first.refused, only_b - second.refused
+    common = (first.words & second.words) - first.refused - second.refused
+    if len(only_a) != 1 or len(only_b) != 1:
+        return False
+    (old,), (new,) = only_a, only_b
+    if (old in first.place) != (new in second.place):
+        return False
+    if _NUMBER.fullmatch(old) and _NUMBER.fullmatch(new):
+        return bool(common)
+    family = _FAMILY_OF.get(old)
+    return family is not None and family == _FAMILY_OF.get(new) and not {old, new} & (first.refused | second.refused)

@@ -1,0 +1,58 @@
+"""The deterministic extractor: reads the rows of a session by rules and proposes what is worth keeping of it."""
+
+from __future__ import annotations
+
+from memory_pipeline.llm.deterministic.endings import outcome_of
+from memory_pipeline.llm.deterministic.learned import changed_files, find_commands, find_failures
+from memory_pipeline.llm.deterministic.stated import find_stated
+from memory_pipeline.llm.deterministic.steps import read_steps
+from memory_pipeline.llm.deterministic.summary import write_slug, write_summary
+from memory_pipeline.llm.deterministic.tasks import SessionTask, cut_into_tasks
+from memory_pipeline.records import EntryDraft, Evidence, ExtractionAnswer, TaskDraft
+
+_NOTHING = ExtractionAnswer(rollout_summary="", rollout_slug="", tasks=())
+
+
+class DeterministicExtractor:
+    """Writes the text without a model: extractive, offline, with no clock and no chance. Safe to share."""
+
+    def extract(self, evidence: Evidence, *, deadline: float | None = None) -> ExtractionAnswer:
+        """Return what is worth keeping of a session; all empty when nothing is.
+
+        ``deadline`` belongs to the port; a session takes milliseconds, so it is never reached.
+        """
+        del deadline
+        steps = read_steps(evidence.rows, evidence.cwd)
+        tasks = cut_into_tasks(evidence.rows, steps)
+        drafts = _drafts(tasks)
+        if not any(draft.entries for draft in drafts):
+            return _NOTHING
+        told = [pair for pair in zip(tasks, drafts, strict=True) if pair[1].entries or _was_worked_on(pair[0])]
+        return ExtractionAnswer(
+            rollout_summary=write_summary(told),
+            rollout_slug=write_slug(told),
+            tasks=tuple(draft for _, draft in told),
+        )
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+def _drafts(tasks: tuple[SessionTask, ...]) -> list[TaskDraft]:
+    entries: list[list[EntryDraft]] = [[] for _ in tasks]
+    for stated in find_stated(tasks):
+        entries[stated.task].append(stated.entry)
+    for index, task in enumerate(tasks):
+        entries[index].extend(find_failures(task))
+    for index, entry in find_commands(tasks):
+        entries[index].append(entry)
+    drafts = []
+    for task, own in zip(tasks, entries, strict=True):
+        outcome = outcome_of(task)
+        files = changed_files(task, outcome, own)
+        drafts.append(TaskDraft(title=task.title, outcome=outcome, entries=tuple([*own, files] if files else own)))
+    return drafts
+
+
+def _was_worked_on(task: SessionTask) -> bool:
+    return any(step.edited or step.command for step in task.steps)

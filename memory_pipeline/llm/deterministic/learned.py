@@ -1,0 +1,315 @@
+"""What the work taught: commands that ended well, files that mattered, failures and what mended them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from memory_pipeline.directions import sentences
+from memory_pipeline.llm.deterministic.commands import CHECKS, Command, Purpose
+from memory_pipeline.llm.deterministic.endings import claims_failure, plain_answer
+from memory_pipeline.llm.deterministic.steps import Ending, Step, commands_the_reader
+from memory_pipeline.llm.deterministic.tasks import SessionTask
+from memory_pipeline.records import EntryDraft, EntryKind, EventKind, EvidenceRow, TaskOutcome
+from memory_pipeline.statements import clean_statement, one_line
+
+_MOST_ROWS = 6
+_MOST_FILES = 6
+_MOST_FAILURES = 4
+_SENTENCE_MAX_CHARS = 150
+
+# --- failures --------------------------------------------------------------------------------------------------------
+
+
+def find_failures(task: SessionTask) -> list[EntryDraft]:
+    """Return what failed in a task, with what mended it, or with the word that nothing did; the most recent few."""
+    found: list[EntryDraft] = []
+    taken: set[int] = set()
+    for index, step in enumerate(task.steps):
+        if index in taken or step.ending is not Ending.FAILED or not step.command or step.purpose is Purpose.TRIVIAL:
+            continue
+        run = _run_until_mended(task.steps, index)
+        taken.update(run)
+        mended = task.steps[run[-1]].ending is Ending.OK
+        entry = _mended(task, run) if mended else _unsolved(task, run)
+        if entry is not None:
+            found.append(entry)
+    if not found and not any(_is_worked_on(step) for step in task.steps):
+        stopped = _stopped_at(task)
+        if stopped is not None:
+            found.append(stopped)
+    return found[-_MOST_FAILURES:]
+
+
+def _is_worked_on(step: Step) -> bool:
+    return step.edited and step.ending is Ending.OK
+
+
+def _run_until_mended(steps: tuple[Step, ...], start: int) -> list[int]:
+    """The failing step, its further tries, and the one that ended well, if any did."""
+    first = steps[start]
+    run = [start]
+    for index in range(start + 1, len(steps)):
+        step = steps[index]
+        if not step.command or step.ending is Ending.UNKNOWN or not _same_work(first, step):
+            continue
+        run.append(index)
+        if step.ending is Ending.OK:
+            break
+    return run
+
+
+def _same_work(first: Step, step: Step) -> bool:
+    if first.command is None or step.command is None:
+        return False
+    if first.purpose in CHECKS and first.purpose is step.purpose:
+        return _tool_of(first.command) == _tool_of(step.command) or first.purpose is Purpose.TEST
+    return first.command.text == step.command.text or (
+        first.purpose is step.purpose
+        and first.purpose is not Purpose.OTHER
+        and _tool_of(first.command) == _tool_of(step.command)
+    )
+
+
+def _tool_of(command: Command) -> str:
+    """The words of a command that name what it runs, without flags and arguments."""
+    words = [word for word in command.text.split() if not word.startswith("-") and "=" not in word]
+    return " ".join(words[:2])
+
+
+def _mended(task: SessionTask, run: list[int]) -> EntryDraft | None:
+    steps = task.steps
+    first, last = steps[run[0]], steps[run[-1]]
+    between = steps[run[0] + 1 : run[-1]]
+    edits = [step for step in between if step.edited]
+    files = list(dict.fromkeys(path for step in edits for path in step.paths))[:_MOST_FILES]
+    symptom = _symptom(task, run)
+    told = _told_fix(task, files, since=first.rows[0])
+    helped = [
+        s
+        for s in between
+        if s.command
+        and s.ending is Ending.OK
+        and s.purpose in {Purpose.INSTALL, Purpose.RUN, Purpose.OTHER, Purpose.FORMAT}
+        and not s.paths
+    ]
+    if told:
+        fix = told[1]
+        if files and not any(_names(fix, path) for path in files):
+            fix = f"{fix} ({', '.join(files)})"
+    elif files:
+        fix = f"fixed by editing {', '.join(files)}"
+    elif helped:
+        fix = "fixed by running " + ", then ".join(f"`{step.command.text}`" for step in helped[-2:] if step.command)
+    elif first.command and last.command and first.command.text != last.command.text and first.purpose not in CHECKS:
+        fix = f"`{last.command.text}` worked"
+    elif first.command and last.command and first.command.text == last.command.text and first.purpose is Purpose.TEST:
+        fix = "passed when run again with nothing changed, so it may be flaky"
+    else:
+        return None  # a slip that was put right at once
+    after = "" if "may be flaky" in fix or fix.endswith("worked") or "pass" in fix else "; then it passed"
+    told_rows = (told[0].number,) if told else ()
+    edit_rows = tuple(step.rows[0] for step in (edits or helped)[-2:])
+    rows = (first.rows[-1], *edit_rows, last.last_row, *told_rows)
+    return _entry(EntryKind.FAILURE, f"{symptom} -> {fix}{after}", rows)
+
+
+def _symptom(task: SessionTask, run: list[int]) -> str:
+    first = task.steps[run[0]]
+    lines = list(dict.fromkeys(task.steps[i].error_line for i in run if task.steps[i].error_line))
+    command = f"`{first.command.text}`" if first.command else first.whole_line
+    folder = f" in {first.command.folder}/" if first.command and first.command.folder else ""
+    code = first.result.exit_code if first.result else None
+    how = f" failed with exit code {code}" if code and not lines else " failed"
+    if not lines:
+        return f"{command}{folder}{how}"
+    if len(lines) == 1 or len(lines[0]) + len(lines[-1]) > 110:
+        return f"{command}{folder}{how}: {one_line(lines[0], 110)}"
+    return f"{command}{folder}{how}: {lines[0]}, then {lines[-1]}"
+
+
+_TELLS_FIX = re.compile(
+    r"\b(?:fixed|fixes|the (?:root )?cause (?:was|is)|root cause|caused by|because|was missing|were missing|subtracted|replaced|changed|corrected|the (?:problem|issue|bug) (?:was|is)|turned out|resolved|solved|needed|so that|instead of|off-by-one"
+    r"|race|now (?:uses|waits|returns|handles|reads|checks))\b|修复|原因是?|因为|改成|改为|缺少|缺了|问题(?:是|在于|出在)|忘了|导致",
+    re.IGNORECASE,
+)
+
+
+def _told_fix(task: SessionTask, files: list[str], *, since: int) -> tuple[EvidenceRow, str] | None:
+    """The one sentence of the assistant that says what was mended, and its row; the last answer is asked first."""
+    spoken = [
+        row for row in task.rows if row.number > since and row.kind in {EventKind.FINAL_ANSWER, EventKind.COMMENTARY}
+    ]
+    spoken.sort(
+        key=lambda row: (
+            row.kind is not EventKind.FINAL_ANSWER,
+            row.number if row.kind is EventKind.COMMENTARY else -row.number,
+        )
+    )
+    for row in spoken:
+        for sentence in sentences(plain_answer(row)):
+            text = one_line(sentence.text, 400)
+            names = any(_names(text, path) for path in files) or "`" in text
+            if (
+                names
+                and len(text) <= _SENTENCE_MAX_CHARS
+                and _TELLS_FIX.search(text)
+                and not sentence.question
+                and not commands_the_reader(text)
+            ):
+                return row, text
+    return None
+
+
+def _names(text: str, path: str) -> bool:
+    return PurePosixPath(path).name in text
+
+
+def _unsolved(task: SessionTask, run: list[int]) -> EntryDraft | None:
+    """A failure that nothing mended; kept when it says more than that something failed."""
+    first, last = task.steps[run[0]], task.steps[run[-1]]
+    answer = task.answers[-1] if task.answers else None
+    if first.purpose is Purpose.OTHER and not (answer and claims_failure(plain_answer(answer))):
+        return None
+    if (
+        first.purpose not in CHECKS
+        and any(s.ending is Ending.OK and s.command for s in task.steps[run[-1] + 1 :])
+        and not (answer and claims_failure(plain_answer(answer)))
+    ):
+        return None  # the work went on by another way
+    symptom = _symptom(task, run)
+    rows = (
+        first.rows[0],
+        last.last_row,
+        *((answer.number,) if answer and claims_failure(plain_answer(answer)) else ()),
+    )
+    return _entry(EntryKind.FAILURE, f"{symptom} -> left unsolved", rows)
+
+
+def _stopped_at(task: SessionTask) -> EntryDraft | None:
+    """The command at which the assistant says it stopped, even one that is too plain to be told otherwise."""
+    answer = task.answers[-1] if task.answers else None
+    if answer is None or not claims_failure(plain_answer(answer)):
+        return None
+    for step in task.steps:
+        code = step.result.exit_code if step.result else None
+        if step.ending is Ending.FAILED and step.whole_line and (code or 0) != 1:
+            line = one_line(step.whole_line, 100)
+            how = f"failed with exit code {code}" if code else "failed"
+            why = f": {step.error_line}" if step.error_line else ""
+            return _entry(EntryKind.FAILURE, f"`{line}` {how}{why} -> left unsolved", (*step.rows, answer.number))
+    return None
+
+
+# --- knowledge -------------------------------------------------------------------------------------------------------
+
+_SAYS = {
+    Purpose.TEST: "runs the tests",
+    Purpose.BUILD: "builds the project",
+    Purpose.LINT: "lints the code",
+    Purpose.FORMAT: "formats the code",
+    Purpose.TYPES: "checks the types",
+    Purpose.INSTALL: "installs the dependencies",
+    Purpose.RUN: "ran well",
+}
+_MOST_PER_PURPOSE = {Purpose.RUN: 3}
+_INSTALLS_ALL = re.compile(
+    r"(?:uv sync|uv pip install -[re]|pip3? install -[re]|python[\d.]* -m pip install -[re]|(?:npm|pnpm|bun|yarn) (?:ci|install|i)(?:\s+--?\S+)*$|yarn$|poetry install|pdm (?:install|sync)|pipenv (?:install|sync)|bundle install|go mod (?:tidy|download)"
+    r"|composer install|cargo fetch|pre-commit install)"
+)
+
+
+def find_commands(tasks: tuple[SessionTask, ...]) -> list[tuple[int, EntryDraft]]:
+    """Return one statement for each command that ended well and would be run again, with the index of its task.
+
+    Of several commands with one purpose, in one folder, the shortest few are kept: they say how it is done at large.
+    """
+    ended: dict[tuple[Purpose, str, str], tuple[int, Step]] = {}
+    had_failed: set[tuple[Purpose, str, str]] = set()
+    for index, task in enumerate(tasks):
+        for step in task.steps:
+            command = step.command
+            if command is None or command.once_only or command.purpose not in _SAYS:
+                continue
+            key = (command.purpose, _folder(command), command.text)
+            if step.ending is Ending.FAILED:
+                had_failed.add(key)
+                ended.pop(key, None)  # what counts is how it ended last
+            elif step.ending is Ending.OK and _is_repeatable(command):
+                ended[key] = (index, step)
+    return [_known(index, step, key in had_failed) for key, (index, step) in _most_general(ended)]
+
+
+def _folder(command: Command) -> str:
+    return "" if command.folder.startswith(("/", "~", "$")) else command.folder.removeprefix("./")
+
+
+def _is_repeatable(command: Command) -> bool:
+    return command.purpose is not Purpose.INSTALL or _INSTALLS_ALL.match(command.text) is not None
+
+
+def _most_general(
+    ended: dict[tuple[Purpose, str, str], tuple[int, Step]],
+) -> Iterator[tuple[tuple[Purpose, str, str], tuple[int, Step]]]:
+    kept: dict[tuple[Purpose, str], set[str]] = {}
+    for purpose, folder, text in ended:
+        kept.setdefault((purpose, folder), set()).add(text)
+    for (purpose, folder), texts in kept.items():
+        ranked = sorted(texts, key=lambda text: (_narrows(text), len(text), text))
+        kept[(purpose, folder)] = set(ranked[: _MOST_PER_PURPOSE.get(purpose, 2)])
+        if not _narrows(ranked[0]):
+            kept[(purpose, folder)] -= {text for text in ranked if _narrows(text)}
+    for key, value in ended.items():
+        if key[2] in kept[key[0], key[1]]:
+            yield key, value
+
+
+def _narrows(text: str) -> bool:
+    """Whether a command names single tests or files."""
+    return bool(
+        re.search(r"::|\s-k\s|\s-t\s|--grep|-run[ =]|\stests?/\S+\.\w+|\s\S+/\S+\.(?:py|ts|tsx|js|go|rs|rb)\b", text)
+    )
+
+
+def _known(index: int, step: Step, had_failed: bool) -> tuple[int, EntryDraft]:
+    command = step.command
+    if command is None:  # find_commands keeps steps with a command only
+        raise ValueError("a step without a command taught no command")
+    folder = _folder(command)
+    where = f" in {folder}/" if folder else ""
+    if command.purpose is Purpose.RUN:
+        statement = f"`{command.text}`{where} ran and ended well" + (" after the fix" if had_failed else "")
+    else:
+        ended = "passed" if command.purpose in CHECKS else "ended well"
+        statement = f"`{command.text}`{where} {_SAYS[command.purpose]}; it {ended}" + (
+            " after the fix" if had_failed else ""
+        )
+    entry = _entry(EntryKind.KNOWLEDGE, statement, step.rows)
+    return index, entry
+
+
+def changed_files(task: SessionTask, outcome: TaskOutcome, told: list[EntryDraft]) -> EntryDraft | None:
+    """Say which files a task that succeeded changed, unless a failure's statement names them already."""
+    edits = [step for step in task.steps if step.edited and step.ending is Ending.OK]
+    files = list(dict.fromkeys(path for step in edits for path in step.paths))
+    if outcome is not TaskOutcome.SUCCESS or not files:
+        return None
+    if all(any(_names(entry.statement, path) for entry in told if entry.kind == EntryKind.FAILURE) for path in files):
+        return None
+    listed = ", ".join(files[:_MOST_FILES]) + (
+        f" and {len(files) - _MOST_FILES} more" if len(files) > _MOST_FILES else ""
+    )
+    rows = [step.rows[0] for step in edits][:4]
+    rows = [*rows, task.answers[-1].number] if task.answers else rows
+    return _entry(EntryKind.KNOWLEDGE, f'files changed for "{one_line(task.title, 60)}": {listed}', tuple(rows))
+
+
+def _entry(kind: EntryKind, statement: str, rows: tuple[int, ...]) -> EntryDraft:
+    return EntryDraft(
+        kind=kind,
+        scope="project",
+        condition="",
+        statement=clean_statement(statement) or one_line(statement, 100),
+        evidence=tuple(sorted(dict.fromkeys(rows)))[:_MOST_ROWS],
+    )

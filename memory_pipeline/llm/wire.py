@@ -1,0 +1,164 @@
+"""The two wire APIs: what a request holds, and where the answer and its cost stand in a reply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from memory_pipeline.errors import AnswerError
+from memory_pipeline.records import EntryKind, TaskOutcome
+
+RESPONSES = "responses"
+
+SCHEMA_NAME = "extraction"
+
+
+def _strict_object(properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+#: The one JSON schema of an answer, within what strict mode allows: every key required, no further ones.
+ANSWER_SCHEMA: Mapping[str, Any] = _strict_object(
+    {
+        "rollout_summary": {"type": "string"},
+        "rollout_slug": {"type": "string"},
+        "tasks": {
+            "type": "array",
+            "items": _strict_object(
+                {
+                    "title": {"type": "string"},
+                    "outcome": {"type": "string", "enum": [outcome.value for outcome in TaskOutcome]},
+                    "entries": {
+                        "type": "array",
+                        "items": _strict_object(
+                            {
+                                "kind": {"type": "string", "enum": [kind.value for kind in EntryKind]},
+                                "scope": {"type": "string", "enum": ["user", "project"]},
+                                "condition": {"type": "string"},
+                                "statement": {"type": "string"},
+                                "evidence": {"type": "array", "items": {"type": "integer"}},
+                            }
+                        ),
+                    },
+                }
+            ),
+        },
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Usage:
+    """Tokens that a reply says it cost; None where it says nothing."""
+
+    input_tokens: int | None
+    output_tokens: int | None
+
+
+def request_arguments(wire_api: str, *, model: str, system: str, user: str, max_output_tokens: int) -> dict[str, Any]:
+    """Return the arguments of the client's ``responses.create`` or ``chat.completions.create``."""
+    if wire_api == RESPONSES:
+        text_format = {"type": "json_schema", "name": SCHEMA_NAME, "strict": True, "schema": ANSWER_SCHEMA}
+        return {
+            "model": model,
+            "instructions": system,
+            "input": [{"role": "user", "content": user}],
+            "text": {"format": text_format},
+            "max_output_tokens": max_output_tokens,
+            "store": False,
+        }
+    json_schema = {"name": SCHEMA_NAME, "strict": True, "schema": ANSWER_SCHEMA}
+    return {
+        "model": model,
+        "messages": [{"role": "system", "content": system}, {"role": "user", "content": user}],
+        "response_format": {"type": "json_schema", "json_schema": json_schema},
+        "max_completion_tokens": max_output_tokens,
+    }
+
+
+def usage_of(reply: Mapping[str, Any]) -> Usage:
+    """Return the tokens that a reply of either API reports."""
+    usage = reply.get("usage")
+    table = usage if isinstance(usage, dict) else {}
+    return Usage(
+        input_tokens=_count(table, "input_tokens", "prompt_tokens"),
+        output_tokens=_count(table, "output_tokens", "completion_tokens"),
+    )
+
+
+def answer_text(wire_api: str, reply: Mapping[str, Any]) -> str:
+    """Return the text that the model wrote.
+
+    Raises:
+        AnswerError: cut off, filtered, refused, or not finished; the shape of the reply is not that of the API.
+    """
+    return _responses_text(reply) if wire_api == RESPONSES else _chat_text(reply)
+
+
+def _count(table: Mapping[str, Any], *keys: str) -> int | None:
+    for key in keys:
+        value = table.get(key)
+        if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+            return value
+    return None
+
+
+def _responses_text(reply: Mapping[str, Any]) -> str:
+    parts = [part for item in _tables(reply.get("output")) for part in _tables(item.get("content"))]
+    _refuse_unfinished(reply)
+    if any(part.get("type") == "refusal" for part in parts):
+        raise AnswerError("the model refused to answer")
+    if not isinstance(reply.get("output"), list):
+        raise AnswerError("the reply has no output; does the server speak the Responses API? See model.wire_api")
+    return "".join(part["text"] for part in parts if _is_text(part))
+
+
+def _refuse_unfinished(reply: Mapping[str, Any]) -> None:
+    status = reply.get("status")
+    if status in (None, "completed"):
+        return
+    details = reply.get("incomplete_details")
+    reason = details.get("reason") if isinstance(details, dict) else None
+    if status == "incomplete" and reason == "content_filter":
+        raise AnswerError("the provider's content filter stopped the answer")
+    if status == "incomplete":
+        raise AnswerError("the model's answer is cut off: it reached the limit of output tokens")
+    raise AnswerError("the provider did not finish the answer")
+
+
+def _chat_text(reply: Mapping[str, Any]) -> str:
+    choices = _tables(reply.get("choices"))
+    choice = next(iter(choices), None)
+    message = choice.get("message") if choice else None
+    if choice is None or not isinstance(message, dict):
+        raise AnswerError("the reply has no choices; does the server speak chat completions? See model.wire_api")
+    reason = choice.get("finish_reason")
+    if reason == "content_filter":
+        raise AnswerError("the provider's content filter stopped the answer")
+    if reason in ("length", "max_tokens"):
+        raise AnswerError("the model's answer is cut off: it reached the limit of output tokens")
+    if message.get("refusal"):
+        raise AnswerError("the model refused to answer")
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    return "".join(part["text"] for part in _tables(content) if _is_text(part))
+
+
+def _tables(value: Any) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _is_text(part: Mapping[str, Any]) -> bool:
+    return part.get("type") in ("output_text", "text") and isinstance(part.get("text"), str)
+
+
+def estimated_tokens(texts: Iterable[str]) -> int:
+    """Return about how many tokens texts have: one for three bytes of UTF-8, which rather overstates English."""
+    return -(-sum(len(text.encode("utf-8", "replace")) for text in texts) // 3)

@@ -1,0 +1,55 @@
+"""The OS lock: held by a live process, gone with it. Never a marker file that outlives a crash."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from memory_pipeline.errors import InterruptedRunError, LockedError, StoreError
+
+#: How often a waiting run looks whether it was asked to stop, in seconds.
+_POLL_SECONDS = 0.1
+
+
+@contextmanager
+def os_lock(
+    path: Path, *, purpose: str, wait_seconds: float = 0.0, should_stop: Callable[[], bool] | None = None
+) -> Iterator[None]:
+    """Hold the lock file at ``path`` for the time of the ``with`` block.
+
+    ``wait_seconds`` bounds the wait for another holder: 0 does not wait, infinity waits as long as it takes, or until
+    ``should_stop`` says so.
+
+    Raises:
+        LockedError: another live process holds it.
+        InterruptedRunError: ``should_stop`` said so while waiting.
+        StoreError: the lock file can't be made, or its file system offers no real locks.
+    """
+    from filelock import FileLock, Timeout
+
+    # A soft lock would survive a crash and block every later run, so a file system without flock is refused instead.
+    lock = FileLock(path, timeout=0, mode=0o600, fallback_to_soft=False)
+    deadline = time.monotonic() + wait_seconds
+    while True:
+        try:
+            lock.acquire(timeout=0)
+            break
+        except Timeout as error:
+            if should_stop is not None and should_stop():
+                raise InterruptedRunError(f"stopped while waiting for {path}") from error
+            if time.monotonic() >= deadline:
+                raise LockedError(
+                    f"another run holds {path} ({purpose}); try again later, or use `run --wait`"
+                ) from error
+            time.sleep(_POLL_SECONDS)
+        except (OSError, NotImplementedError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise StoreError(
+                f"{path}: can't be locked ({reason}); the folder must be writable and offer file locks"
+            ) from error
+    try:
+        yield
+    finally:
+        lock.release()

@@ -1,0 +1,214 @@
+"""Evidence: the rows of a rollout that a model sees. Filtered, redacted whole, then cut to the budget, in the log's order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from memory_pipeline.records import (
+    Coverage,
+    Event,
+    EventKind,
+    Evidence,
+    EvidenceRow,
+    IndexedThread,
+    Speaker,
+    ToolStatus,
+)
+from memory_pipeline.redact import redact
+
+#: What a model needs to see at all. Instructions and environment of the harness say nothing about this session.
+_KINDS_THAT_MATTER = frozenset(EventKind) - {EventKind.CONTEXT, EventKind.COMPACTED}
+
+#: Longest text of one row, in characters, by kind; what is longer keeps its beginning and end.
+_ROW_CHARS: Mapping[EventKind, int] = {
+    EventKind.PROMPT: 8_000,
+    EventKind.SHELL: 1_000,
+    EventKind.FINAL_ANSWER: 6_000,
+    EventKind.COMMENTARY: 1_500,
+    EventKind.TOOL_CALL: 1_500,
+    EventKind.TOOL_RESULT: 2_400,
+    EventKind.REPORT: 2_400,
+    EventKind.INTERRUPTED: 200,
+    EventKind.FAILED_TURN: 600,
+}
+
+#: How much a row is worth keeping when not all fit; ties go to the newer row.
+_IMPORTANCE: Mapping[EventKind, int] = {
+    EventKind.PROMPT: 9,
+    EventKind.INTERRUPTED: 8,
+    EventKind.FINAL_ANSWER: 7,
+    EventKind.FAILED_TURN: 7,
+    EventKind.SHELL: 6,
+    EventKind.TOOL_CALL: 3,
+    EventKind.COMMENTARY: 3,
+    EventKind.REPORT: 2,
+    EventKind.TOOL_RESULT: 1,
+}
+_FAILED_RESULT_IMPORTANCE = 5
+
+WITHHELD = "[result of a web or MCP tool withheld]"
+
+#: What a row costs beyond its text: number, speaker, line ends.
+_ROW_OVERHEAD_TOKENS = 8
+
+#: Of the model's window, the share that evidence may fill; the rest is for prompt, schema and answer.
+_EVIDENCE_SHARE = 0.6
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Draft:
+    """A row before it has a number."""
+
+    order: int
+    event: Event
+    text: str
+    was_cut: bool
+    tokens: int
+
+    @property
+    def importance(self) -> int:
+        if self.event.kind is EventKind.TOOL_RESULT and self.event.status in (ToolStatus.FAILED, ToolStatus.DENIED):
+            return _FAILED_RESULT_IMPORTANCE
+        return _IMPORTANCE[self.event.kind]
+
+
+class EvidenceBuilder:
+    """Collects events into rows within bounded memory, whatever the size of the log."""
+
+    def __init__(self, *, window_tokens: int, withhold_external: bool) -> None:
+        self._budget_tokens = int(window_tokens * _EVIDENCE_SHARE)
+        self._withhold_external = withhold_external
+        self._drafts: list[_Draft] = []
+        self._tokens = 0
+        self._order = 0
+        self._lost_words = False  # anything but tool output was cut or left out
+        self._redactions: dict[str, int] = {}
+
+    def add(self, event: Event) -> None:
+        """Take one event; those that don't matter are passed over."""
+        if event.kind not in _KINDS_THAT_MATTER:
+            return
+        text, was_cut = self._row_text(event)
+        if was_cut and event.speaker is not Speaker.TOOL:
+            self._lost_words = True
+        draft = _Draft(
+            order=self._order,
+            event=event,
+            text=text,
+            was_cut=was_cut,
+            tokens=estimate_tokens(text) + _ROW_OVERHEAD_TOKENS,
+        )
+        self._order += 1
+        self._drafts.append(draft)
+        self._tokens += draft.tokens
+        # Thinning now and then, not at every row, keeps the whole linear while memory stays bounded.
+        if self._tokens > 4 * self._budget_tokens:
+            self._thin(2 * self._budget_tokens)
+
+    def build(self, thread: IndexedThread, *, is_complete: bool) -> Evidence:
+        """Number what fits into the budget. ``is_complete``: no line of the log was torn or skipped."""
+        self._thin(self._budget_tokens)
+        rows = tuple(_row(number, draft) for number, draft in enumerate(self._drafts, start=1))
+        whole = is_complete and not self._lost_words
+        return Evidence(
+            thread_id=thread.thread_id,
+            agent=thread.agent,
+            rollout_path=thread.rollout_path,
+            cwd=thread.cwd,
+            scope=thread.scope,
+            git_branch=thread.git_branch,
+            updated_at=thread.updated_at,
+            rows=rows,
+            omitted_after=self._gaps(),
+            coverage=Coverage.HIGH if whole else Coverage.PARTIAL,
+            redactions=dict(sorted(self._redactions.items())),
+        )
+
+    def _row_text(self, event: Event) -> tuple[str, bool]:
+        if event.external and self._withhold_external and event.kind is EventKind.TOOL_RESULT:
+            return WITHHELD, False
+        redacted = redact(event.text)
+        for kind, count in redacted.counts.items():
+            self._redactions[kind] = self._redactions.get(kind, 0) + count
+        return cut_middle(redacted.text, _ROW_CHARS[event.kind])
+
+    def _thin(self, budget_tokens: int) -> None:
+        """Leave out the least important rows, oldest first, until the rest fits; the first prompt and the last turn stay longest."""
+        if self._tokens <= budget_tokens:
+            return
+        first_prompt = next((draft.order for draft in self._drafts if draft.event.kind is EventKind.PROMPT), -1)
+        last_turn = self._drafts[-1].event.turn
+
+        def worth(draft: _Draft) -> tuple[int, int]:
+            protected = draft.order == first_prompt or (
+                draft.event.turn == last_turn and draft.event.kind is not EventKind.TOOL_RESULT
+            )
+            return (draft.importance + (10 if protected else 0), draft.order)
+
+        left_out: set[int] = set()
+        for draft in sorted(self._drafts, key=worth):
+            if self._tokens <= budget_tokens or draft.order == first_prompt:
+                break
+            left_out.add(draft.order)
+            self._tokens -= draft.tokens
+            if draft.event.speaker is not Speaker.TOOL:
+                self._lost_words = True
+        self._drafts = [draft for draft in self._drafts if draft.order not in left_out]
+
+    def _gaps(self) -> dict[int, int]:
+        gaps: dict[int, int] = {}
+        expected = 0
+        for number, draft in enumerate(self._drafts):
+            if draft.order > expected:
+                gaps[number] = draft.order - expected
+            expected = draft.order + 1
+        if self._order > expected:
+            gaps[len(self._drafts)] = self._order - expected
+        return gaps
+
+
+def build_evidence(
+    events: Iterable[Event], thread: IndexedThread, builder: EvidenceBuilder, *, is_complete: Callable[[], bool]
+) -> Evidence:
+    """Turn a whole rollout into its evidence; ``is_complete`` is asked at the end, when all lines were read."""
+    for event in events:
+        builder.add(event)
+    return builder.build(thread, is_complete=is_complete())
+
+
+def estimate_tokens(text: str) -> int:
+    """Estimate the tokens of a text, rather too many than too few: three bytes of UTF-8 a token."""
+    return len(text.encode("utf-8", "replace")) // 3 + 1
+
+
+def cut_middle(text: str, limit: int) -> tuple[str, bool]:
+    """Cut a text to ``limit`` characters, keeping beginning and end and saying how much is gone; tells whether it was cut."""
+    if len(text) <= limit:
+        return text, False
+    head = limit * 2 // 3
+    tail = limit - head
+    return f"{text[:head]}\n[… {len(text) - limit} characters left out …]\n{text[-tail:]}", True
+
+
+def _row(number: int, draft: _Draft) -> EvidenceRow:
+    event = draft.event
+    command = redact(event.command).text if event.command else None
+    return EvidenceRow(
+        number=number,
+        kind=event.kind,
+        speaker=event.speaker,
+        text=draft.text,
+        at=event.at,
+        turn=event.turn,
+        byte_start=event.byte_start,
+        byte_end=event.byte_end,
+        line_sha256=event.line_sha256,
+        cwd=event.cwd,
+        call_id=event.call_id,
+        tool=event.tool,
+        command=command,
+        paths=tuple(redact(path).text for path in event.paths),
+        status=event.status,
+        exit_code=event.exit_code,
+    )

@@ -1,0 +1,224 @@
+"""From an extractor's answer to what may be stored: every proposal is checked, redacted and tied to its lines."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+
+from memory_pipeline.clock import iso_date
+from memory_pipeline.directions import find_directions, own_words
+from memory_pipeline.records import (
+    PROJECT_SCOPE_PREFIX,
+    STATED_KINDS,
+    USER_SCOPE,
+    Coverage,
+    Entry,
+    EntryDraft,
+    EntryKind,
+    EventKind,
+    Evidence,
+    EvidenceLine,
+    EvidenceRow,
+    Extraction,
+    ExtractionAnswer,
+    Speaker,
+    StoredExtraction,
+    Task,
+    TaskDraft,
+    TaskOutcome,
+)
+from memory_pipeline.redact import redact
+from memory_pipeline.statements import one_line, statement_fault
+
+QUOTE_CHARS = 500
+TITLE_CHARS = 80
+CONDITION_CHARS = 200
+SLUG_CHARS = 60
+SUMMARY_CHARS = 6_000
+SUMMARY_LINE_CHARS = 1_000
+
+#: What one thread may say at most; a model that lists everything would drown what matters.
+MOST_TASKS = 20
+MOST_ENTRIES = 60
+MOST_EVIDENCE = 8
+
+
+def check_answer(answer: ExtractionAnswer, evidence: Evidence) -> Extraction:
+    """Keep what stands in an answer; what breaks a rule is dropped and counted by its reason."""
+    rows = {row.number: row for row in evidence.rows}
+    dropped: dict[str, int] = {}
+    seen: set[str] = set()
+    tasks: list[Task] = []
+    for draft in answer.tasks:
+        task = _check_task(draft, evidence, rows, dropped, seen)
+        if task is not None and len(tasks) < MOST_TASKS:
+            tasks.append(task)
+    summary = _clean_summary(answer.rollout_summary)
+    if not summary and tasks:
+        summary = "\n".join(f"- {task.title} ({task.outcome})" for task in tasks)
+    if not summary:
+        tasks = []
+    return Extraction(
+        thread_id=evidence.thread_id,
+        rollout_summary=summary,
+        slug=clean_slug(answer.rollout_slug) if summary else "",
+        raw_memory=render_raw_memory(tasks),
+        tasks=tuple(tasks),
+        coverage=evidence.coverage,
+        dropped_entries=dropped,
+        input_tokens=answer.input_tokens,
+        output_tokens=answer.output_tokens,
+    )
+
+
+def keep_earlier_entries(new: Extraction, earlier: StoredExtraction | None) -> Extraction:
+    """Let a partial reading add to what a thread said before, never replace it: what it missed may still stand in the log."""
+    if earlier is None or new.coverage is Coverage.HIGH:
+        return new
+    said_again = {entry.entry_id for task in new.tasks for entry in task.entries}
+    tasks = list(new.tasks)
+    for task in earlier.tasks:
+        missing = tuple(entry for entry in task.entries if entry.entry_id not in said_again)
+        if missing:
+            tasks.append(Task(title=task.title, outcome=task.outcome, entries=missing))
+    if len(tasks) == len(new.tasks) and new.rollout_summary:
+        return new
+    return Extraction(
+        thread_id=new.thread_id,
+        rollout_summary=new.rollout_summary or earlier.rollout_summary,
+        slug=new.slug or earlier.slug,
+        raw_memory=render_raw_memory(tasks),
+        tasks=tuple(tasks),
+        coverage=new.coverage,
+        dropped_entries=new.dropped_entries,
+        input_tokens=new.input_tokens,
+        output_tokens=new.output_tokens,
+    )
+
+
+def render_raw_memory(tasks: Sequence[Task]) -> str:
+    """Write tasks and entries as the raw memory. It is made from them alone: there is no second truth."""
+    lines: list[str] = []
+    for number, task in enumerate(tasks, start=1):
+        if lines:
+            lines.append("")
+        lines += [f"### Task {number}: {task.title}", f"outcome: {task.outcome}"]
+        lines += [_render_entry(entry) for entry in task.entries]
+    return "\n".join(lines)
+
+
+def clean_slug(slug: str) -> str:
+    """Make a slug of ``[a-z0-9_]``, at most 60 characters; ``session`` when nothing is left."""
+    cleaned = re.sub(r"[^a-z0-9]+", "_", redact(slug).text.lower()).strip("_")[:SLUG_CHARS].strip("_")
+    return cleaned or "session"
+
+
+def _check_task(
+    draft: TaskDraft,
+    evidence: Evidence,
+    rows: Mapping[int, EvidenceRow],
+    dropped: dict[str, int],
+    seen: set[str],
+) -> Task | None:
+    entries = []
+    for proposal in draft.entries:
+        entry = _check_entry(proposal, evidence, rows)
+        if isinstance(entry, str):
+            dropped[entry] = dropped.get(entry, 0) + 1
+        elif entry.entry_id in seen or len(seen) >= MOST_ENTRIES:
+            reason = "duplicate" if entry.entry_id in seen else "too_many"
+            dropped[reason] = dropped.get(reason, 0) + 1
+        else:
+            seen.add(entry.entry_id)
+            entries.append(entry)
+    title = one_line(redact(draft.title).text, TITLE_CHARS)
+    if not title and not entries:
+        return None
+    outcome = TaskOutcome(draft.outcome) if draft.outcome in set(TaskOutcome) else TaskOutcome.UNCERTAIN
+    return Task(title=title or "Untitled task", outcome=outcome, entries=tuple(entries))
+
+
+def _check_entry(draft: EntryDraft, evidence: Evidence, rows: Mapping[int, EvidenceRow]) -> Entry | str:
+    """Return the entry, or the name of the rule that the proposal breaks."""
+    if draft.kind not in set(EntryKind):
+        return "unknown_kind"
+    kind = EntryKind(draft.kind)
+    cited = [rows[number] for number in dict.fromkeys(draft.evidence) if number in rows][:MOST_EVIDENCE]
+    if not cited:
+        return "no_such_row"
+    if kind in STATED_KINDS and not any(_is_persons_word(row) for row in cited):
+        return "not_said_by_user"
+    if kind not in STATED_KINDS and all(row.speaker is Speaker.HARNESS for row in cited):
+        return "only_harness"
+    statement = redact(draft.statement.strip()).text
+    fault = statement_fault(statement)
+    if fault is not None:
+        return fault
+    scope = evidence.scope
+    if draft.scope == USER_SCOPE and any(_is_persons_word(row) and _says_everywhere(row) for row in cited):
+        scope = USER_SCOPE
+    lines = tuple(_evidence_line(row, evidence.rollout_path, statement) for row in cited)
+    return Entry(
+        entry_id=_entry_id(evidence.thread_id, kind, scope, statement, lines),
+        thread_id=evidence.thread_id,
+        kind=kind,
+        scope=scope,
+        condition=one_line(redact(draft.condition).text, CONDITION_CHARS),
+        statement=statement,
+        evidence=lines,
+    )
+
+
+def _is_persons_word(row: EvidenceRow) -> bool:
+    return row.speaker is Speaker.USER and row.kind is EventKind.PROMPT and bool(own_words(row.text).strip())
+
+
+def _says_everywhere(row: EvidenceRow) -> bool:
+    return any(direction.everywhere for direction in find_directions(row.text))
+
+
+def _evidence_line(row: EvidenceRow, rollout_path: str, statement: str) -> EvidenceLine:
+    return EvidenceLine(
+        rollout_path=rollout_path,
+        byte_start=row.byte_start,
+        byte_end=row.byte_end,
+        line_sha256=row.line_sha256,
+        speaker=row.speaker,
+        at=row.at,
+        quote=_quote(row.text, statement),
+    )
+
+
+def _quote(text: str, statement: str) -> str:
+    """Take the part of a row around the words that the statement took from it."""
+    if len(text) <= QUOTE_CHARS:
+        return text
+    found = max(text.find(statement[:40]), 0)
+    start = max(0, min(found - QUOTE_CHARS // 4, len(text) - QUOTE_CHARS))
+    return text[start : start + QUOTE_CHARS]
+
+
+def _entry_id(thread_id: str, kind: EntryKind, scope: str, statement: str, lines: Sequence[EvidenceLine]) -> str:
+    parts = [thread_id, kind, scope, statement, *sorted(line.line_sha256 for line in lines)]
+    return "e_" + hashlib.sha256("\x1f".join(parts).encode("utf-8", "replace")).hexdigest()[:24]
+
+
+def _clean_summary(summary: str) -> str:
+    lines = []
+    for line in redact(summary).text.splitlines():
+        is_item = re.match(r"\s*[-*]\s", line) is not None
+        is_heading = re.match(r"\s*#", line) is not None
+        words = one_line(line, SUMMARY_LINE_CHARS)
+        prefix = "- " if is_item else "### " if is_heading else ""
+        lines.append(f"{prefix}{words}" if words else "")
+    text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+    return text if len(text) <= SUMMARY_CHARS else text[: SUMMARY_CHARS - 1].rstrip() + "…"
+
+
+def _render_entry(entry: Entry) -> str:
+    said = next((line for line in entry.evidence if line.speaker is Speaker.USER), entry.evidence[0])
+    condition = f" (when: {entry.condition})" if entry.condition else ""
+    where = "" if entry.scope.startswith(PROJECT_SCOPE_PREFIX) else " (everywhere)"
+    when = f", {iso_date(said.at)}" if said.at is not None else ""
+    return f"- {entry.kind}: {entry.statement}{condition}{where} [{said.speaker}{when}]"

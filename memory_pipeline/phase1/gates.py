@@ -1,0 +1,114 @@
+"""The gates: each is one named reason why a rollout is not extracted now, told from the log, the clock and the settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from memory_pipeline.clock import Clock
+from memory_pipeline.config import Config
+from memory_pipeline.records import Gate, IndexedThread, RateLimit, Source
+from memory_pipeline.store.store import Store
+
+DAY_SECONDS = 86_400.0
+
+#: Providers, as Codex names them in its logs, that run the model on the person's own machine.
+LOCAL_MODEL_PROVIDERS = frozenset(
+    {"ollama", "lmstudio", "lm-studio", "llamacpp", "llama.cpp", "oss", "vllm", "mlx", "local"}
+)
+
+#: What ``run --force`` passes over. Never a switch, a budget, an own run, external context or the provider policy.
+FORCED_OPEN = frozenset({Gate.TOO_RECENT, Gate.TOO_SHORT})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Conditions:
+    """What holds for all threads alike at the moment of gating."""
+
+    now: float
+    force: bool
+    quota_is_low: bool  # an agent's own quota has too little left, and calls are paid
+
+
+def apply_gates(config: Config, store: Store, clock: Clock, *, force: bool) -> None:
+    """Gate every thread that is on disk, and enqueue those that pass and say something new."""
+    now = clock.now()
+    conditions = Conditions(
+        now=now, force=force, quota_is_low=quota_is_low(config, store.threads.rate_limits(), now=now)
+    )
+    gates: dict[str, Gate | None] = {}
+    for thread in store.threads.every():
+        gate = first_gate(thread, config, conditions)
+        if gate != thread.gate or _may_need_turn(thread, gate):
+            gates[thread.thread_id] = gate
+    if gates:
+        store.jobs.set_gates(gates)
+
+
+def first_gate(thread: IndexedThread, config: Config, conditions: Conditions) -> Gate | None:
+    """Return the first gate that holds a thread back, None when it may be extracted.
+
+    Order: what a person or the log says about the whole thread, what the file is, who ran it, what it holds, then
+    what will change by itself.
+    """
+    gates = config.gates
+    if thread.disabled_by_person or thread.memory_mode == "disabled":
+        return Gate.DISABLED
+    if thread.memory_mode == "polluted":
+        return Gate.POLLUTED
+    if thread.source is Source.OWN:
+        return Gate.OWN_RUN
+    if thread.source is Source.SUBAGENT:
+        return Gate.SUBAGENT
+    if thread.index_error is not None:
+        return Gate.UNREADABLE
+    if thread.size > gates.max_rollout_bytes:
+        return Gate.OVERSIZE
+    if thread.total_lines == 0:
+        return Gate.EMPTY
+    if thread.understood_lines == 0:
+        return Gate.UNREADABLE
+    if thread.archived and not gates.include_archived:
+        return Gate.ARCHIVED
+    if thread.source not in gates.sources:
+        return Gate.SOURCE
+    if thread.prompt_count == 0:
+        return Gate.NO_USER_MESSAGE
+    if gates.external_context == "skip" and thread.external_context:
+        return Gate.EXTERNAL_CONTEXT
+    if _must_stay_local(thread, config):
+        return Gate.PROVIDER_POLICY
+    if gates.max_age_days and thread.updated_at < conditions.now - gates.max_age_days * DAY_SECONDS:
+        return Gate.TOO_OLD
+    if not conditions.force and _is_too_short(thread, config):
+        return Gate.TOO_SHORT
+    if not conditions.force and thread.updated_at > conditions.now - gates.idle_seconds:
+        return Gate.TOO_RECENT
+    if conditions.quota_is_low:
+        return Gate.RATE_LIMIT
+    return None
+
+
+def quota_is_low(config: Config, limits: list[RateLimit], *, now: float) -> bool:
+    """Whether an agent's own logs report less quota left than paid calls must leave. A window past its reset is ignored."""
+    least = config.gates.min_rate_limit_remaining_percent
+    if not config.model.is_paid or least <= 0:
+        return False
+    current = [limit for limit in limits if limit.resets_at is not None and limit.resets_at > now]
+    return any(100.0 - limit.used_percent < least for limit in current)
+
+
+def _must_stay_local(thread: IndexedThread, config: Config) -> bool:
+    ran_locally = (thread.model_provider or "").lower() in LOCAL_MODEL_PROVIDERS
+    return ran_locally and config.model.is_remote and not config.model.send_local_model_sessions
+
+
+def _is_too_short(thread: IndexedThread, config: Config) -> bool:
+    if thread.gives_direction:
+        return False
+    started_at = thread.started_at if thread.started_at is not None else thread.updated_at
+    is_brief = thread.updated_at - started_at < config.gates.min_duration_seconds
+    return is_brief and thread.result_chars < config.gates.min_result_chars
+
+
+def _may_need_turn(thread: IndexedThread, gate: Gate | None) -> bool:
+    return gate is None and (thread.job_state is None or thread.source_digest != thread.content_digest)

@@ -1,0 +1,141 @@
+"""Discover and index: reconcile what is on disk with what is known, opening only what changed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from memory_pipeline.clock import Clock
+from memory_pipeline.config import Config
+from memory_pipeline.errors import RolloutError
+from memory_pipeline.records import Agent, RolloutFile, SeenFile
+from memory_pipeline.rollouts.discover import find_rollouts, home_problem
+from memory_pipeline.rollouts.reading import read_facts
+from memory_pipeline.rollouts.scope import scope_of
+from memory_pipeline.store.store import Store
+
+AGENTS_WITH_HOMES = (Agent.CODEX, Agent.CLAUDE)
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Discovery:
+    """What one look at the disk found."""
+
+    threads: int = 0  # rollouts on disk, one a thread
+    opened: int = 0  # files that were new or changed, and so were read
+    moved: int = 0
+    vanished: int = 0
+    unreadable: int = 0
+    problems: tuple[str, ...] = ()  # sentences for the person
+
+
+def index_rollouts(
+    config: Config,
+    store: Store,
+    clock: Clock,
+    *,
+    stop: threading.Event | None = None,
+    on_progress: Progress | None = None,
+) -> Discovery:
+    """Bring the index in line with the disk: new, grown, moved, archived, returned and vanished rollouts."""
+    listing, problems = _list_rollouts(config)
+    seen = store.threads.seen_files()
+    changed, moves = _compare(listing, seen)
+    for file, old in moves:
+        store.threads.record_move(file, old)
+    moved_from = {old.path for _, old in moves}
+    gone = [path for path, old in seen.items() if old.present and path not in listing and path not in moved_from]
+    returned = [path for path in listing if path in seen and not seen[path].present]
+    store.threads.record_presence(returned=returned, vanished=gone)
+    unreadable = _read_changed(config, store, clock, changed, stop, on_progress)
+    store.threads.rescope(store.threads.scopes_with_remote())
+    return Discovery(
+        threads=len({file.thread_id for file in listing.values()}),
+        opened=len(changed),
+        moved=len(moves),
+        vanished=len(gone),
+        unreadable=unreadable,
+        problems=problems,
+    )
+
+
+def _list_rollouts(config: Config) -> tuple[dict[str, RolloutFile], tuple[str, ...]]:
+    listing: dict[str, RolloutFile] = {}
+    problems = []
+    for agent in AGENTS_WITH_HOMES:
+        source = config.sources.of(agent)
+        if not source.enabled:
+            continue
+        problem = home_problem(agent, source.home)
+        if problem:
+            problems.append(problem)
+            continue
+        for file in find_rollouts(agent, source.home):
+            listing[file.path] = file
+    return listing, tuple(problems)
+
+
+def _compare(
+    listing: Mapping[str, RolloutFile], seen: Mapping[str, SeenFile]
+) -> tuple[list[RolloutFile], list[tuple[RolloutFile, SeenFile]]]:
+    """Tell which files must be read, and which are known ones at another path."""
+    absent: dict[tuple[str, int, int], SeenFile] = {}
+    for path, old in seen.items():
+        if path not in listing:
+            absent[old.thread_id, old.size, old.mtime_ns] = old
+    changed = []
+    moves = []
+    for path, file in listing.items():
+        known = seen.get(path)
+        if known is None:
+            old_home = absent.pop((file.thread_id, file.size, file.mtime_ns), None)
+            if old_home is not None and not old_home.open_error:
+                moves.append((file, old_home))
+            else:
+                changed.append(file)
+        elif known.open_error or _stamp(file) != _stamp(known):
+            changed.append(file)
+    # Newest first, so that a run that is stopped early has indexed what is wanted soonest.
+    changed.sort(key=lambda file: (-file.mtime_ns, file.path))
+    return changed, moves
+
+
+def _stamp(file: RolloutFile | SeenFile) -> tuple[int, int, int, int]:
+    return (file.size, file.mtime_ns, file.inode, file.device)
+
+
+def _read_changed(
+    config: Config,
+    store: Store,
+    clock: Clock,
+    changed: list[RolloutFile],
+    stop: threading.Event | None,
+    on_progress: Progress | None,
+) -> int:
+    unreadable = 0
+    for done, file in enumerate(changed):
+        if stop is not None and stop.is_set():
+            break
+        if on_progress:
+            on_progress(done, len(changed))
+        home = config.sources.of(file.agent).home
+        try:
+            facts = read_facts(
+                file,
+                home,
+                max_bytes=config.gates.max_rollout_bytes,
+                own_folders=(config.memories_dir, config.state_dir),
+            )
+        except FileNotFoundError:
+            continue  # it vanished between the listing and now; the next pass sees it gone
+        except RolloutError as error:
+            unreadable += 1
+            store.threads.record_unreadable(file, str(error), scope_of(None, None), now=clock.now())
+            continue
+        store.threads.record_reading(file, facts, scope_of(facts.cwd, facts.git_remote), now=clock.now())
+    if on_progress:
+        on_progress(len(changed), len(changed))
+    return unreadable

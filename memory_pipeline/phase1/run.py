@@ -1,0 +1,400 @@
+"""Phase one: index, gate, then lease due threads and extract each, several in flight."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from memory_pipeline.clock import Clock, iso
+from memory_pipeline.config import Config
+from memory_pipeline.errors import (
+    AnswerError,
+    BudgetHoldError,
+    InterruptedRunError,
+    ProviderError,
+    RolloutError,
+    StoreError,
+)
+from memory_pipeline.phase1.evidence import EvidenceBuilder, build_evidence
+from memory_pipeline.phase1.extract import check_answer, keep_earlier_entries
+from memory_pipeline.phase1.gates import apply_gates
+from memory_pipeline.phase1.index import Discovery, Progress, index_rollouts
+from memory_pipeline.records import (
+    ClaimOutcome,
+    Coverage,
+    Evidence,
+    Extraction,
+    ExtractionAnswer,
+    Lease,
+    Phase1Counts,
+    RolloutFile,
+)
+from memory_pipeline.rollouts.reading import read_events
+from memory_pipeline.store.store import Store
+
+logger = logging.getLogger(__name__)
+
+#: From this fault of the provider on, a 5xx or timeout counts as the thread's own, if others succeed meanwhile.
+SUSPECT_FROM_FAULT = 3
+#: How long workers may take to notice that the run was stopped, before their jobs are given back from here.
+STOP_GRACE_SECONDS = 5.0
+
+
+class Extract(Protocol):
+    """How phase one asks for an extraction; ``deadline`` is a reading of the monotonic clock."""
+
+    def __call__(self, evidence: Evidence, *, deadline: float | None) -> ExtractionAnswer:
+        """Return what is worth keeping of the evidence."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Phase1Options:
+    """What the caller of one run may ask for."""
+
+    force: bool = False
+    limit: int | None = None  # extractions in this run, at most
+
+
+class Phase1:
+    """Runs phase one. Knows nothing of schedules."""
+
+    def __init__(
+        self,
+        config: Config,
+        store: Store,
+        clock: Clock,
+        *,
+        extract: Extract,
+        abort_extractions: Callable[[], None],
+        owner: str,
+        jitter: Callable[[], float],
+        stop: threading.Event,
+    ) -> None:
+        """Take the parts. ``jitter`` gives 0 to 1; ``abort_extractions`` ends those in flight."""
+        self._config = config
+        self._store = store
+        self._clock = clock
+        self._extract = extract
+        self._abort_extractions = abort_extractions
+        self._owner = owner
+        self._jitter = jitter
+        self._stop = stop
+        self._provider = config.model.provider if config.model.is_paid else None
+
+    def run_once(
+        self,
+        options: Phase1Options,
+        *,
+        on_index: Progress | None = None,
+        on_extract: Progress | None = None,
+    ) -> Phase1Counts:
+        """Index, gate, extract what is due.
+
+        Raises:
+            InterruptedRunError: the run was stopped; what was in flight is pending again.
+        """
+        started = time.monotonic()
+        discovery = index_rollouts(self._config, self._store, self._clock, stop=self._stop, on_progress=on_index)
+        self._raise_if_stopped()
+        apply_gates(self._config, self._store, self._clock, force=options.force)
+        eligible = self._store.jobs.count_due(now=self._clock.now())
+        work = _Work(limit=self._job_limit(options), total=eligible, on_progress=on_extract)
+        if self._config.settings.generate_memories:
+            self._work_off(work)
+        else:
+            work.problems.append("settings.generate_memories is false: sessions are indexed but not extracted")
+        if work.budget_is_spent:
+            apply_gates(self._config, self._store, self._clock, force=options.force)
+        return self._counts(discovery, eligible, work, time.monotonic() - started)
+
+    def _job_limit(self, options: Phase1Options) -> int | None:
+        limits = [options.limit] if options.limit is not None else []
+        if self._config.model.is_paid:
+            limits.append(self._config.phase1.max_jobs_per_run)
+        return min(limits) if limits else None
+
+    def _work_off(self, work: _Work) -> None:
+        # The embedded extractor is bound by the processor, which Python threads share: a second worker would only wait.
+        size = self._config.phase1.concurrency if self._config.model.is_paid else 1
+        size = min(size, max(work.total, 1))
+        # Daemon threads, so that a model that hangs can't keep a stopped program from ending.
+        workers = [
+            threading.Thread(target=self._work, args=(work,), name=f"extract-{number}", daemon=True)
+            for number in range(size)
+        ]
+        heart = threading.Thread(target=self._beat, args=(work,), name="heartbeat", daemon=True)
+        heart.start()
+        for worker in workers:
+            worker.start()
+        try:
+            self._wait_for(workers, work)
+        finally:
+            work.finished.set()
+            heart.join()
+        if work.surprise is not None:
+            raise work.surprise
+        self._raise_if_stopped()
+
+    def _wait_for(self, workers: list[threading.Thread], work: _Work) -> None:
+        for worker in workers:
+            while worker.is_alive() and not self._stop.is_set():
+                worker.join(timeout=0.1)
+        if self._stop.is_set():
+            self._abort_extractions()
+            deadline = time.monotonic() + STOP_GRACE_SECONDS
+            for worker in workers:
+                worker.join(timeout=max(0.0, deadline - time.monotonic()))
+            for lease in work.in_flight():
+                self._store.jobs.give_back(lease)
+
+    def _work(self, work: _Work) -> None:
+        try:
+            while not self._stop.is_set() and work.take_turn():
+                claim = self._store.jobs.claim(
+                    owner=self._owner,
+                    now=self._clock.now(),
+                    lease_seconds=self._config.phase1.lease_seconds,
+                    max_attempts=self._config.phase1.max_attempts,
+                    provider=self._provider,
+                )
+                if claim.outcome is ClaimOutcome.RESTING:
+                    work.rest_until = claim.rest_until
+                if claim.lease is None:
+                    return
+                work.started(claim.lease)
+                try:
+                    self._extract_one(claim.lease, work)
+                finally:
+                    work.ended(claim.lease)
+        except Exception as error:  # noqa: BLE001 - carried to the thread that waits, which raises it
+            work.surprise = error
+
+    def _beat(self, work: _Work) -> None:
+        """Keep the leases of what is in flight alive; a lease that was lost is noted for its worker."""
+        lease_seconds = self._config.phase1.lease_seconds
+        while not work.finished.wait(lease_seconds / 3):
+            leases = work.in_flight()
+            if leases:
+                held = self._store.jobs.heartbeat(leases, now=self._clock.now(), lease_seconds=lease_seconds)
+                work.note_lost([lease for lease in leases if lease.thread.thread_id not in held])
+
+    def _extract_one(self, lease: Lease, work: _Work) -> None:
+        started = time.monotonic()
+        outcome = "lost"
+        try:
+            extraction = self._read_and_extract(lease, work)
+            if extraction is not None and self._store.jobs.complete(
+                lease, extraction, now=self._clock.now(), provider=self._provider
+            ):
+                outcome = "no_output" if extraction.is_empty else "succeeded"
+                work.count(outcome, extraction.input_tokens, extraction.output_tokens)
+        except (InterruptedRunError, BudgetHoldError) as error:
+            outcome = "given_back"
+            self._store.jobs.give_back(lease)
+            if isinstance(error, BudgetHoldError):
+                work.hold(str(error))
+        except FileNotFoundError:
+            outcome = "vanished"
+            self._store.jobs.give_back(lease)
+            self._store.threads.record_presence(returned=(), vanished=(lease.thread.rollout_path,))
+        except ProviderError as error:
+            outcome = "failed"
+            work.count("failed")
+            self._store_provider_fault(lease, error)
+        except (AnswerError, RolloutError) as error:
+            outcome = "failed"
+            work.count("failed", getattr(error, "input_tokens", 0), getattr(error, "output_tokens", 0))
+            self._store_thread_fault(lease, str(error))
+        except StoreError:
+            raise
+        except Exception as error:  # noqa: BLE001 - one thread that trips over a fault of ours must not stop the others
+            outcome = "failed"
+            work.count("failed")
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            self._store_thread_fault(
+                lease,
+                f"internal error: {type(error).__name__} in {place.name}, line {place.lineno}; please report it",
+            )
+        logger.info(
+            "extracted",
+            extra={
+                "action": "extract",
+                "thread_id": lease.thread.thread_id,
+                "outcome": outcome,
+                "seconds": round(time.monotonic() - started, 3),
+            },
+        )
+
+    def _read_and_extract(self, lease: Lease, work: _Work) -> Extraction | None:
+        thread = lease.thread
+        reading = read_events(
+            _file_of(lease), self._config.sources.of(thread.agent).home, max_bytes=self._config.gates.max_rollout_bytes
+        )
+        builder = EvidenceBuilder(
+            window_tokens=self._config.model.context_window_tokens,
+            withhold_external=self._config.gates.external_context != "include",
+        )
+        evidence = build_evidence(reading, thread, builder, is_complete=lambda: not reading.skipped_lines)
+        if reading.understood_lines == 0:
+            raise RolloutError(f"{thread.rollout_path}: no line of it is understood")
+        if work.is_lost(lease):
+            return None
+        answer = self._extract(evidence, deadline=time.monotonic() + self._deadline_seconds())
+        extraction = check_answer(answer, evidence)
+        if extraction.coverage is Coverage.PARTIAL:
+            extraction = keep_earlier_entries(extraction, self._store.extractions.get(thread.thread_id))
+        return extraction
+
+    def _deadline_seconds(self) -> float:
+        # One answer, and the retries that are worth it; heartbeats keep the lease alive meanwhile.
+        return 2 * self._config.model.timeout_seconds + 10
+
+    def _store_provider_fault(self, lease: Lease, error: ProviderError) -> None:
+        now = self._clock.now()
+        provider = self._config.model.provider
+        rest = self._store.jobs.provider_rest(provider)
+        others_succeed = rest.last_success_at is not None and rest.failures == 0
+        if error.per_thread_suspect and lease.provider_faults + 1 >= SUSPECT_FROM_FAULT and others_succeed:
+            self._store_thread_fault(lease, str(error))
+            return
+        wait = max(self._backoff_seconds(rest.failures + 1), error.retry_after_seconds or 0.0)
+        self._store.jobs.fail_provider(lease, str(error), provider=provider, now=now, retry_at=now + wait)
+
+    def _store_thread_fault(self, lease: Lease, message: str) -> None:
+        now = self._clock.now()
+        self._store.jobs.fail(
+            lease,
+            message,
+            now=now,
+            retry_at=now + self._backoff_seconds(lease.attempt),
+            max_attempts=self._config.phase1.max_attempts,
+        )
+
+    def _backoff_seconds(self, attempt: int) -> float:
+        """Exponential, with up to a quarter of jitter on top, so that many threads don't come back at once."""
+        limits = self._config.phase1
+        wait = min(limits.backoff_base_seconds * 2.0 ** min(attempt - 1, 40), limits.backoff_max_seconds)
+        return wait * (1 + 0.25 * self._jitter())
+
+    def _raise_if_stopped(self) -> None:
+        if self._stop.is_set():
+            raise InterruptedRunError("stopped: what was in flight has been given back")
+
+    def _counts(self, discovery: Discovery, eligible: int, work: _Work, seconds: float) -> Phase1Counts:
+        problems = [*discovery.problems, *work.problems]
+        if work.rest_until is not None:
+            reason = self._store.jobs.provider_rest(self._config.model.provider).reason or "it failed"
+            problems.append(
+                f"the model provider rests until {iso(work.rest_until)}: {reason}; "
+                "nothing is sent before that (`memory-pipeline threads retry THREAD` asks at once)"
+            )
+        return Phase1Counts(
+            discovered=discovery.threads,
+            eligible=eligible,
+            claimed=work.claimed,
+            succeeded=work.outcomes.get("succeeded", 0),
+            no_output=work.outcomes.get("no_output", 0),
+            failed=work.outcomes.get("failed", 0),
+            skipped=self._store.threads.gate_counts(),
+            input_tokens=work.input_tokens,
+            output_tokens=work.output_tokens,
+            seconds=seconds,
+            problems=tuple(problems),
+        )
+
+
+@dataclass(kw_only=True)
+class _Work:
+    """What the workers of one run share."""
+
+    limit: int | None
+    total: int
+    on_progress: Progress | None
+    claimed: int = 0
+    outcomes: dict[str, int] = field(default_factory=dict)
+    input_tokens: int = 0
+    output_tokens: int = 0
+    rest_until: float | None = None
+    budget_is_spent: bool = False
+    problems: list[str] = field(default_factory=list)
+    surprise: Exception | None = None
+    finished: threading.Event = field(default_factory=threading.Event)
+    _turns: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _leases: dict[str, Lease] = field(default_factory=dict)
+    _lost: set[tuple[str, int]] = field(default_factory=set)
+
+    def take_turn(self) -> bool:
+        """Whether one more job may be claimed in this run."""
+        with self._lock:
+            if (
+                self.budget_is_spent
+                or self.surprise is not None
+                or (self.limit is not None and self._turns >= self.limit)
+            ):
+                return False
+            self._turns += 1
+            return True
+
+    def started(self, lease: Lease) -> None:
+        """Note that a job is in flight."""
+        with self._lock:
+            self.claimed += 1
+            self._leases[lease.thread.thread_id] = lease
+
+    def ended(self, lease: Lease) -> None:
+        """Note that a job is no longer in flight."""
+        with self._lock:
+            self._leases.pop(lease.thread.thread_id, None)
+            done = self.claimed - len(self._leases)
+        if self.on_progress:
+            self.on_progress(done, max(self.total, done))
+
+    def in_flight(self) -> list[Lease]:
+        """Return the leases of the jobs in flight."""
+        with self._lock:
+            return list(self._leases.values())
+
+    def note_lost(self, leases: list[Lease]) -> None:
+        """Note leases that another run took over."""
+        with self._lock:
+            self._lost.update((lease.thread.thread_id, lease.fence) for lease in leases)
+
+    def is_lost(self, lease: Lease) -> bool:
+        """Whether a lease is known to be lost."""
+        with self._lock:
+            return (lease.thread.thread_id, lease.fence) in self._lost
+
+    def count(self, outcome: str, input_tokens: int = 0, output_tokens: int = 0) -> None:
+        """Count one ended job."""
+        with self._lock:
+            self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
+            self.input_tokens += input_tokens
+            self.output_tokens += output_tokens
+
+    def hold(self, reason: str) -> None:
+        """Claim nothing more in this run: the budget is spent."""
+        with self._lock:
+            if not self.budget_is_spent:
+                self.problems.append(reason)
+            self.budget_is_spent = True
+
+
+def _file_of(lease: Lease) -> RolloutFile:
+    thread = lease.thread
+    return RolloutFile(
+        agent=thread.agent,
+        path=thread.rollout_path,
+        thread_id=thread.thread_id,
+        archived=thread.archived,
+        size=thread.size,
+        mtime_ns=0,
+        inode=0,
+        device=0,
+    )

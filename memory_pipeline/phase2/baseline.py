@@ -1,0 +1,127 @@
+"""The baseline: a copy of the workspace as of the last successful consolidation, with a manifest of hashes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import orjson
+
+from memory_pipeline.files import make_private_folder, sha256_hex, write_whole
+from memory_pipeline.phase2.layout import MEMORY_FILE, SUMMARY_FILE
+from memory_pipeline.phase2.render import RENDERER_VERSION, RenderedLine
+
+_MANIFEST = "manifest.json"
+_FILES = "files"
+_RENDERED = "rendered-MEMORY.md"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Baseline:
+    """What was published last. ``rendered`` is MEMORY.md as rendered, without the person's own text."""
+
+    consolidation_id: int = 0
+    renderer_version: int = RENDERER_VERSION
+    settings: str = ""  # of the limits that the rendering depends on
+    hashes: Mapping[str, str] = field(default_factory=dict)  # workspace path -> SHA-256
+    line_memories: Sequence[str | None] = ()  # for each rendered line of MEMORY.md, the memory it came from
+    rendered: bytes = b""
+    published: bytes = b""  # MEMORY.md as it was written, with the person's text of that time
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was ever published."""
+        return self.consolidation_id > 0
+
+
+def read_baseline(folder: Path) -> Baseline:
+    """Read the baseline; a missing or damaged one reads as never published, so that everything is published again."""
+    try:
+        manifest = orjson.loads((folder / _MANIFEST).read_bytes())
+        return Baseline(
+            consolidation_id=int(manifest["consolidation_id"]),
+            renderer_version=int(manifest["renderer_version"]),
+            settings=str(manifest["settings"]),
+            hashes={str(path): str(digest) for path, digest in manifest["files"].items()},
+            line_memories=tuple(manifest["line_memories"]),
+            rendered=(folder / _RENDERED).read_bytes(),
+            published=(folder / _FILES / MEMORY_FILE).read_bytes(),
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return Baseline()
+
+
+def write_baseline(
+    folder: Path,
+    *,
+    consolidation_id: int,
+    settings: str,
+    files: Mapping[str, bytes],
+    handbook: Sequence[RenderedLine],
+    rendered: bytes,
+) -> None:
+    """Replace the baseline as a whole; a crash leaves the old one, or none, and then everything is published again.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    fresh = folder.with_name(f"{folder.name}.new")
+    shutil.rmtree(fresh, ignore_errors=True)
+    make_private_folder(fresh)
+    for path, content in files.items():
+        target = fresh / _FILES / path
+        make_private_folder(target.parent)
+        write_whole(target, content)
+    write_whole(fresh / _RENDERED, rendered)
+    manifest = {
+        "consolidation_id": consolidation_id,
+        "renderer_version": RENDERER_VERSION,
+        "settings": settings,
+        "files": {path: sha256_hex(content) for path, content in sorted(files.items())},
+        "line_memories": [line.memory_id for line in handbook],
+    }
+    write_whole(fresh / _MANIFEST, orjson.dumps(manifest, option=orjson.OPT_INDENT_2))
+    shutil.rmtree(folder, ignore_errors=True)
+    os.replace(fresh, folder)  # noqa: PTH105 - the atomic rename is the point
+
+
+def read_workspace_file(workspace: Path, path: str) -> bytes | None:
+    """Read one file of the workspace; None when it is missing, or is no regular file of its own (a link, a folder)."""
+    try:
+        descriptor = os.open(workspace / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    with os.fdopen(descriptor, "rb") as stream:
+        try:
+            return stream.read()
+        except OSError:
+            return None
+
+
+def differences(planned: Mapping[str, bytes], baseline: Baseline, workspace: Path) -> dict[str, str]:
+    """Compare input files and the workspace with the baseline: workspace path -> ``A``, ``M`` or ``D``.
+
+    ``planned`` are the input files as they would be laid out now. A published file that was changed, or is gone, on disk
+    differs too.
+    """
+    found: dict[str, str] = {}
+    for path, content in planned.items():
+        if path not in baseline.hashes:
+            found[path] = "A"
+        elif sha256_hex(content) != baseline.hashes[path]:
+            found[path] = "M"
+    for path, digest in baseline.hashes.items():
+        if path not in planned and not _is_output(path):
+            found[path] = "D"
+        elif path not in found:
+            on_disk = read_workspace_file(workspace, path)
+            if on_disk is None or sha256_hex(on_disk) != digest:
+                found[path] = "M"
+    return dict(sorted(found.items()))
+
+
+def _is_output(path: str) -> bool:
+    return path in (MEMORY_FILE, SUMMARY_FILE)

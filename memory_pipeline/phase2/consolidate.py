@@ -1,0 +1,278 @@
+"""Phase two: under the workspace lock, and only when something differs, curate, render, check and publish."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from memory_pipeline.clock import Clock, iso
+from memory_pipeline.config import Config
+from memory_pipeline.errors import LockedError, MemoryPipelineError
+from memory_pipeline.files import make_private_folder, sha256_hex
+from memory_pipeline.lock import os_lock
+from memory_pipeline.phase2.baseline import Baseline, differences, read_baseline
+from memory_pipeline.phase2.curate import curate
+from memory_pipeline.phase2.layout import MEMORY_FILE, SUMMARY_FILE, lay_out
+from memory_pipeline.phase2.operations import MemoryBook
+from memory_pipeline.phase2.publish import Places, Publication, check, discard_staged, publish, read_staged, stage
+from memory_pipeline.phase2.render import RENDERER_VERSION, as_bytes, render_handbook, render_summary
+from memory_pipeline.records import Memory, MemoryStatus, Phase2Counts, Phase2Outcome, SelectedThread
+from memory_pipeline.store.memories import LastConsolidation
+from memory_pipeline.store.store import Store
+
+logger = logging.getLogger(__name__)
+
+
+def workspace_lock_path(workspace: Path) -> Path:
+    """Return the lock beside the workspace: the only exclusion of phase two, whichever state folder a run uses."""
+    resolved = workspace.resolve()
+    return resolved.with_name(f"{resolved.name}.lock")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Plan:
+    """What one consolidation would do."""
+
+    selection: Sequence[SelectedThread]
+    book: MemoryBook
+    threads: dict[str, SelectedThread]
+    inputs: dict[str, bytes]
+    changes: dict[str, str]  # workspace path -> A, M or D
+    settings: str
+
+    @property
+    def has_nothing_to_do(self) -> bool:
+        return not self.changes and not self.book.operations
+
+
+class Phase2:
+    """Runs phase two. Knows nothing of schedules."""
+
+    def __init__(
+        self,
+        config: Config,
+        store: Store,
+        clock: Clock,
+        *,
+        owner: str,
+        jitter: Callable[[], float],
+        should_stop: Callable[[], bool],
+    ) -> None:
+        """Take the parts. ``jitter`` gives 0 to 1; ``should_stop`` ends a wait for the lock."""
+        self._config = config
+        self._store = store
+        self._clock = clock
+        self._owner = owner
+        self._jitter = jitter
+        self._should_stop = should_stop
+        self._places = Places(
+            workspace=config.workspace_path,
+            baseline=config.state_path / "baseline",
+            staging=config.state_path / "staging",
+            replaced=config.state_path / "replaced",
+        )
+
+    def run_once(self, *, wait: bool = False) -> Phase2Counts:
+        """Consolidate if anything differs. With ``wait``, wait for another run to release the workspace.
+
+        Raises:
+            InterruptedRunError: the run was stopped while it waited.
+        """
+        started = time.monotonic()
+        lock = workspace_lock_path(self._config.workspace_path)
+        try:
+            make_private_folder(lock.parent)
+            with os_lock(
+                lock, purpose="phase two", wait_seconds=math.inf if wait else 0, should_stop=self._should_stop
+            ):
+                counts = self._run_locked()
+        except LockedError as error:
+            return Phase2Counts(outcome=Phase2Outcome.LOCKED, problems=(str(error),), seconds=_since(started))
+        except OSError as error:
+            message = f"{lock.parent}: can't be used for the workspace: {error.strerror or error}"
+            return Phase2Counts(outcome=Phase2Outcome.FAILED, problems=(message,), seconds=_since(started))
+        return _with_seconds(counts, _since(started))
+
+    def _run_locked(self) -> Phase2Counts:
+        notes = self._mend()
+        last = self._store.memories.last_consolidation()
+        if last is not None and last.retry_at is not None and last.retry_at > self._clock.now():
+            problem = f"the last consolidation failed ({last.error}); the next try is due at {iso(last.retry_at)}"
+            return Phase2Counts(outcome=Phase2Outcome.COOLDOWN, problems=(*notes, problem))
+        plan = self._plan()
+        if not plan.selection and not plan.book.memories:
+            return Phase2Counts(outcome=Phase2Outcome.NO_INPUTS, problems=tuple(notes))
+        if plan.has_nothing_to_do:
+            return Phase2Counts(outcome=Phase2Outcome.NO_CHANGES, selected=len(plan.selection), problems=tuple(notes))
+        opens_at = self._cooldown_until()
+        if opens_at is not None:
+            problem = f"the workspace changed, but phase2.cooldown_seconds holds until {iso(opens_at)}"
+            return Phase2Counts(
+                outcome=Phase2Outcome.COOLDOWN, selected=len(plan.selection), problems=(*notes, problem)
+            )
+        return self._consolidate(plan, last, notes)
+
+    def _mend(self) -> list[str]:
+        """Finish, or forget, what a crashed run left between two renames."""
+        staged = read_staged(self._places)
+        if staged is None:
+            return []
+        if self._store.memories.state_of(staged.consolidation_id) == "publishing":
+            notes = publish(self._places, staged)
+            self._store.memories.finish(staged.consolidation_id, watermark=staged.watermark, now=self._clock.now())
+            notes.append("a consolidation that was cut off has been finished")
+        else:
+            notes = []
+        discard_staged(self._places)
+        return notes
+
+    def _plan(self) -> _Plan:
+        selection = self._store.extractions.select(limit=self._config.phase2.max_candidates)
+        memories = self._store.memories.every()
+        unplaced = self._store.memories.unplaced_entries([item.thread.thread_id for item in selection])
+        placed = self._store.extractions.standing_entries(sorted({e for m in memories for e in m.entry_ids}))
+        book = MemoryBook(memories, placed | {entry.entry_id: entry for entry in unplaced}, now=self._clock.now())
+        curate(
+            book,
+            unplaced,
+            self._store.memories.former_threads(),
+            max_unused_days=self._config.phase2.max_unused_days,
+            now=self._clock.now(),
+        )
+        active = _active(book)
+        cited = self._store.extractions.get_selected(sorted({t for m in active for t in m.thread_ids}))
+        inputs = lay_out(selection, cited)
+        baseline = read_baseline(self._places.baseline)
+        settings = self._rendering_settings()
+        return _Plan(
+            selection=selection,
+            book=book,
+            threads={item.thread.thread_id: item for item in (*selection, *cited)},
+            inputs=inputs,
+            changes=_changes(inputs, baseline, self._places.workspace, settings),
+            settings=settings,
+        )
+
+    def _rendering_settings(self) -> str:
+        limits = self._config.phase2
+        return f"memory_max_bytes={limits.memory_max_bytes} summary_max_bytes={limits.summary_max_bytes}"
+
+    def _cooldown_until(self) -> float | None:
+        last = self._store.memories.last_success()
+        if last is None or last.finished_at is None:
+            return None
+        until = last.finished_at + self._config.phase2.cooldown_seconds
+        return until if until > self._clock.now() else None
+
+    def _consolidate(self, plan: _Plan, last: LastConsolidation | None, notes: list[str]) -> Phase2Counts:
+        started = time.monotonic()
+        consolidation_id = self._store.memories.begin(owner=self._owner, now=self._clock.now())
+        try:
+            publication = self._render(consolidation_id, plan)
+            check(publication, summary_max_bytes=self._config.phase2.summary_max_bytes)
+            changes = _all_changes(publication, read_baseline(self._places.baseline), plan.changes)
+            stage(self._places, publication)
+            if not self._store.memories.commit(
+                consolidation_id, plan.book.changed, plan.book.placements, plan.book.operations, now=self._clock.now()
+            ):
+                discard_staged(self._places)
+                return Phase2Counts(outcome=Phase2Outcome.LOCKED, problems=("another run took this one over",))
+            notes += publish(self._places, publication)
+        except (OSError, MemoryPipelineError) as error:
+            return self._failed(consolidation_id, last, error, notes)
+        self._store.memories.finish(consolidation_id, watermark=publication.watermark, now=self._clock.now())
+        discard_staged(self._places)
+        logger.info(
+            "consolidated",
+            extra={"action": "consolidate", "outcome": "consolidated", "seconds": round(_since(started), 3)},
+        )
+        kinds = list(changes.values())
+        return Phase2Counts(
+            outcome=Phase2Outcome.CONSOLIDATED,
+            selected=len(plan.selection),
+            added=kinds.count("A"),
+            modified=kinds.count("M"),
+            removed=kinds.count("D"),
+            problems=tuple(notes),
+        )
+
+    def _render(self, consolidation_id: int, plan: _Plan) -> Publication:
+        active = _active(plan.book)
+        limits = self._config.phase2
+        handbook = render_handbook(active, plan.threads, max_bytes=limits.memory_max_bytes)
+        summary = render_summary(active, plan.threads, max_bytes=limits.summary_max_bytes)
+        return Publication(
+            consolidation_id=consolidation_id,
+            settings=plan.settings,
+            handbook=handbook,
+            files={**plan.inputs, SUMMARY_FILE: summary},
+            watermark=max((item.extraction.source_updated_at for item in plan.selection), default=0.0),
+        )
+
+    def _failed(
+        self, consolidation_id: int, last: LastConsolidation | None, error: Exception, notes: list[str]
+    ) -> Phase2Counts:
+        """Store the failure. What was committed but not published whole is finished by the next start."""
+        failures = (last.failures if last is not None and last.state == "failed" else 0) + 1
+        limits = self._config.phase1
+        wait = min(limits.backoff_base_seconds * 2.0 ** (failures - 1), limits.backoff_max_seconds)
+        now = self._clock.now()
+        reason = _reason(error)
+        if self._store.memories.state_of(consolidation_id) != "publishing":
+            self._store.memories.fail(
+                consolidation_id,
+                reason,
+                failures=failures,
+                retry_at=now + wait * (1 + 0.25 * self._jitter()),
+                now=now,
+            )
+            discard_staged(self._places)
+        logger.error("consolidation failed", extra={"action": "consolidate", "outcome": "failed", "reason": reason})
+        return Phase2Counts(outcome=Phase2Outcome.FAILED, problems=(*notes, f"consolidation failed: {reason}"))
+
+
+def _active(book: MemoryBook) -> list[Memory]:
+    active = [memory for memory in book.memories.values() if memory.status is MemoryStatus.ACTIVE]
+    return sorted(active, key=lambda memory: (memory.scope, memory.first_seen, memory.memory_id))
+
+
+def _changes(inputs: dict[str, bytes], baseline: Baseline, workspace: Path, settings: str) -> dict[str, str]:
+    changes = differences(inputs, baseline, workspace)
+    if baseline.exists and (baseline.renderer_version != RENDERER_VERSION or baseline.settings != settings):
+        changes.setdefault(SUMMARY_FILE, "M")
+    return changes
+
+
+def _all_changes(publication: Publication, baseline: Baseline, inputs: dict[str, str]) -> dict[str, str]:
+    """The workspace diff, outputs included."""
+    changes = dict(inputs)
+    summary = publication.files[SUMMARY_FILE]
+    if SUMMARY_FILE not in baseline.hashes:
+        changes[SUMMARY_FILE] = "A"
+    elif sha256_hex(summary) != baseline.hashes[SUMMARY_FILE]:
+        changes[SUMMARY_FILE] = "M"
+    if MEMORY_FILE not in baseline.hashes:
+        changes[MEMORY_FILE] = "A"
+    elif as_bytes(publication.handbook) != baseline.rendered:
+        changes[MEMORY_FILE] = "M"
+    return changes
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError):
+        place = f"{error.filename}: " if error.filename else ""
+        return f"{place}{error.strerror or error}"
+    return str(error)
+
+
+def _since(started: float) -> float:
+    return time.monotonic() - started
+
+
+def _with_seconds(counts: Phase2Counts, seconds: float) -> Phase2Counts:
+    return dataclasses.replace(counts, seconds=seconds)

@@ -1,0 +1,61 @@
+"""What the person wrote into MEMORY.md stays: it is carried from the file on disk into the newly rendered one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+
+
+def carry_edits(
+    *, rendered_before: bytes, published_before: bytes, on_disk: bytes | None, rendered_now: bytes
+) -> bytes:
+    """Merge a person's edits line by line into a new rendering.
+
+    ``rendered_before`` is what was rendered last, without any edit; ``published_before`` is what was written last, with
+    the person's text of that time. The difference from the rendering to ``on_disk`` is the person's: lines they added are
+    kept where they stand, lines they took out stay out. A file that is missing or damaged is no edit: what was published
+    last counts in its place.
+    """
+    from merge3 import Merge3
+
+    if on_disk is None or is_damaged(published_before, on_disk):
+        on_disk = published_before
+    base, theirs, ours = (_lines(text) for text in (rendered_before, on_disk, rendered_now))
+    merged: list[bytes] = []
+    for group in Merge3(base, theirs, ours).merge_groups():
+        if group[0] == "conflict":
+            merged += _resolve(group[1], group[2], group[3])
+        else:
+            merged += group[1]
+    return b"".join(merged)
+
+
+def is_damaged(published_before: bytes, on_disk: bytes) -> bool:
+    """Whether a file lost more than half of the lines that say something: then it was damaged, not edited."""
+    before = [line for line in _lines(published_before) if line.strip()]
+    if not before:
+        return False
+    left = set(_lines(on_disk))
+    return sum(line in left for line in before) * 2 < len(before)
+
+
+def _resolve(base: Sequence[bytes], theirs: Sequence[bytes], ours: Sequence[bytes]) -> list[bytes]:
+    """Where both changed: the new rendering, less what the person took out, then what they wrote."""
+    written: list[bytes] = []
+    taken_out: set[bytes] = set()
+    for kind, i1, i2, j1, j2 in SequenceMatcher(None, base, theirs, autojunk=False).get_opcodes():
+        if kind in ("insert", "replace"):
+            written += theirs[j1:j2]
+        if kind in ("delete", "replace"):
+            taken_out.update(line for line in base[i1:i2] if line.strip())
+    kept = [line for line in ours if line not in taken_out]
+    said_already = set(kept)
+    return kept + [line for line in written if not line.strip() or line not in said_already]
+
+
+def _lines(text: bytes) -> list[bytes]:
+    # On newlines only: other characters that some call line ends may stand inside a person's line.
+    lines = [line + b"\n" for line in text.split(b"\n")]
+    if lines[-1] == b"\n":
+        lines.pop()
+    return lines

@@ -1,0 +1,190 @@
+"""Publishing: several files change as one. Staged and journalled first, so that a crash at any point can be mended."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+
+from memory_pipeline.errors import WorkspaceError
+from memory_pipeline.files import make_private_folder, sha256_hex, write_whole
+from memory_pipeline.phase2.baseline import Baseline, read_baseline, read_workspace_file, write_baseline
+from memory_pipeline.phase2.layout import MEMORY_FILE, RAW_MEMORIES, SUMMARIES_FOLDER, SUMMARY_FILE
+from memory_pipeline.phase2.person import carry_edits, is_damaged
+from memory_pipeline.phase2.render import RenderedLine, as_bytes
+
+_JOURNAL = "publish.json"
+_STAGED = "files"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Publication:
+    """What one consolidation publishes: every file of the workspace that is ours, whole."""
+
+    consolidation_id: int
+    settings: str
+    handbook: Sequence[RenderedLine]  # MEMORY.md as rendered, without the person's own text
+    files: Mapping[str, bytes]  # all other files by workspace path
+    watermark: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Places:
+    """Where publishing takes place."""
+
+    workspace: Path
+    baseline: Path
+    staging: Path
+    replaced: Path  # copies of files that stood in the workspace before our first publication
+
+
+def stage(places: Places, publication: Publication) -> None:
+    """Write everything down before anything changes.
+
+    Raises:
+        OSError: it can't be written; the workspace is as it was.
+    """
+    shutil.rmtree(places.staging, ignore_errors=True)
+    make_private_folder(places.staging / _STAGED)
+    for path, content in publication.files.items():
+        target = places.staging / _STAGED / path
+        make_private_folder(target.parent)
+        write_whole(target, content)
+    journal = {
+        "consolidation_id": publication.consolidation_id,
+        "settings": publication.settings,
+        "watermark": publication.watermark,
+        "files": sorted(publication.files),
+        "handbook": [[line.text, line.memory_id] for line in publication.handbook],
+    }
+    write_whole(places.staging / _JOURNAL, orjson.dumps(journal))
+
+
+def read_staged(places: Places) -> Publication | None:
+    """Return what a crashed run had staged, None when nothing is staged whole."""
+    try:
+        journal = orjson.loads((places.staging / _JOURNAL).read_bytes())
+        return Publication(
+            consolidation_id=int(journal["consolidation_id"]),
+            settings=str(journal["settings"]),
+            watermark=float(journal["watermark"]),
+            handbook=[RenderedLine(text=text, memory_id=memory_id) for text, memory_id in journal["handbook"]],
+            files={path: (places.staging / _STAGED / path).read_bytes() for path in journal["files"]},
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def discard_staged(places: Places) -> None:
+    """Forget what was staged."""
+    shutil.rmtree(places.staging, ignore_errors=True)
+
+
+def check(publication: Publication, *, summary_max_bytes: int) -> None:
+    """Look once more at what is about to be published.
+
+    Raises:
+        WorkspaceError: a file is missing, is no UTF-8, is too large, or does not start as its readers expect.
+    """
+    summary = publication.files.get(SUMMARY_FILE)
+    if summary is None or not summary.startswith(b"v1\n"):
+        raise WorkspaceError(f"{SUMMARY_FILE} was not rendered as its readers expect; nothing was published")
+    if len(summary) > summary_max_bytes:
+        raise WorkspaceError(f"{SUMMARY_FILE} has {len(summary)} bytes, more than phase2.summary_max_bytes allows")
+    if RAW_MEMORIES not in publication.files:
+        raise WorkspaceError(f"{RAW_MEMORIES} was not laid out; nothing was published")
+    for path, content in publication.files.items():
+        try:
+            content.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise WorkspaceError(f"{path} would not be UTF-8; nothing was published") from error
+
+
+def publish(places: Places, publication: Publication) -> list[str]:
+    """Bring the workspace to what was staged; may be repeated. Returns sentences for the person.
+
+    Raises:
+        OSError: a file can't be written; what is staged stays, and the next start goes on from there.
+    """
+    baseline = read_baseline(places.baseline)
+    notes = _save_strangers(places, publication, baseline)
+    make_private_folder(places.workspace)
+    rendered = as_bytes(publication.handbook)
+    published = dict(publication.files)
+    for path, content in publication.files.items():
+        on_disk = read_workspace_file(places.workspace, path)
+        if on_disk == content:
+            continue
+        if baseline.hashes.get(path) == sha256_hex(content) and on_disk is not None:
+            notes.append(f"{path} was changed by someone else and is restored; only {MEMORY_FILE} is yours to edit")
+        target = places.workspace / path
+        make_private_folder(target.parent)
+        write_whole(target, content)
+    published[MEMORY_FILE] = _publish_handbook(places, baseline, rendered, notes)
+    for path in sorted(set(baseline.hashes) - set(published)):
+        if path.startswith(f"{SUMMARIES_FOLDER}/"):
+            (places.workspace / path).unlink(missing_ok=True)
+    write_baseline(
+        places.baseline,
+        consolidation_id=publication.consolidation_id,
+        settings=publication.settings,
+        files=published,
+        handbook=publication.handbook,
+        rendered=rendered,
+    )
+    return notes
+
+
+def _publish_handbook(places: Places, baseline: Baseline, rendered: bytes, notes: list[str]) -> bytes:
+    """Write MEMORY.md with what the person wrote into it, also into what they saved a moment ago."""
+    target = places.workspace / MEMORY_FILE
+    while True:
+        on_disk = read_workspace_file(places.workspace, MEMORY_FILE)
+        merged = carry_edits(
+            rendered_before=baseline.rendered,
+            published_before=baseline.published,
+            on_disk=on_disk,
+            rendered_now=rendered,
+        )
+        if merged == on_disk:
+            return merged
+        if read_workspace_file(places.workspace, MEMORY_FILE) == on_disk:
+            _tell_restored(places, baseline, on_disk, notes)
+            write_whole(target, merged)
+            return merged
+
+
+def _tell_restored(places: Places, baseline: Baseline, on_disk: bytes | None, notes: list[str]) -> None:
+    if not baseline.exists:
+        return
+    if on_disk is None:
+        notes.append(f"{MEMORY_FILE} was missing and is restored")
+    elif is_damaged(baseline.published, on_disk):
+        copy = _keep_copy(places, MEMORY_FILE, on_disk)
+        notes.append(
+            f"{MEMORY_FILE} had lost more than half of its lines, which is no edit: it is restored, "
+            f"and what stood there is kept at {copy}"
+        )
+
+
+def _save_strangers(places: Places, publication: Publication, baseline: Baseline) -> list[str]:
+    """Keep a copy of files that stood where ours go and that we did not write: nothing is lost by our first start."""
+    notes = []
+    for path, content in publication.files.items():
+        if path in baseline.hashes:
+            continue
+        on_disk = read_workspace_file(places.workspace, path)
+        if on_disk is not None and on_disk != content:
+            copy = _keep_copy(places, path, on_disk)
+            notes.append(f"{path} stood in the workspace already; a copy is kept at {copy}")
+    return notes
+
+
+def _keep_copy(places: Places, path: str, content: bytes) -> Path:
+    copy = places.replaced / f"{sha256_hex(content)[:12]}-{Path(path).name}"
+    make_private_folder(copy.parent)
+    write_whole(copy, content)
+    return copy

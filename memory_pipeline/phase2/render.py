@@ -1,0 +1,289 @@
+"""MEMORY.md and memory_summary.md, rendered from the memories. Same memories, same bytes; dates, never ages."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from memory_pipeline.clock import iso, iso_date
+from memory_pipeline.phase2.layout import MEMORY_FILE, SUMMARIES_FOLDER, summary_path
+from memory_pipeline.records import (
+    PROJECT_SCOPE_PREFIX,
+    STATED_KINDS,
+    USER_SCOPE,
+    EntryKind,
+    Memory,
+    SelectedThread,
+    Task,
+)
+from memory_pipeline.statements import one_line
+
+#: Raised whenever the same memories render to other bytes, so that workspaces are rendered anew after an update.
+RENDERER_VERSION = 1
+
+MOST_TASKS_SHOWN = 40
+MOST_KEYWORDS = 15
+MOST_TASK_MARKS = 4
+EVERYWHERE = "Everywhere"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RenderedLine:
+    """One line of a rendered file, and the memory that it tells, where it tells one."""
+
+    text: str
+    memory_id: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _ShownTask:
+    """One task of a group, with its number there."""
+
+    number: int
+    task: Task
+    item: SelectedThread
+
+
+def render_handbook(
+    memories: Sequence[Memory], threads: Mapping[str, SelectedThread], *, max_bytes: int
+) -> list[RenderedLine]:
+    """Render MEMORY.md from active memories; when not all fit, those that nothing uses and nobody stated give way."""
+    shown = list(memories)
+    lines = _handbook(shown, threads, left_out=0)
+    by_worth = sorted(memories, key=_worth)
+    dropped = 0
+    while _size(lines) > max_bytes and dropped < len(by_worth):
+        # Dropping in steps keeps this short for a large store; the last step may drop a few more than needed.
+        dropped += max(1, len(by_worth) // 50)
+        gone = {memory.memory_id for memory in by_worth[:dropped]}
+        shown = [memory for memory in memories if memory.memory_id not in gone]
+        lines = _handbook(shown, threads, left_out=len(memories) - len(shown))
+    return lines
+
+
+def render_summary(memories: Sequence[Memory], threads: Mapping[str, SelectedThread], *, max_bytes: int) -> bytes:
+    """Render memory_summary.md: the user's scope only, and one pointer line a project. Never more than ``max_bytes``."""
+    own = sorted((memory for memory in memories if memory.scope == USER_SCOPE), key=_worth, reverse=True)
+    pointers = [_pointer(scope, group) for scope, group in _by_scope(memories) if scope != USER_SCOPE]
+    kept_own, kept_pointers = len(own), len(pointers)
+    while True:
+        text = _summary_text(own[:kept_own], pointers[:kept_pointers], threads, len(own) - kept_own)
+        if len(text.encode()) <= max_bytes or (kept_own == 0 and kept_pointers == 0):
+            return text.encode()
+        # What the person said everywhere is worth more here than pointers, which MEMORY.md repeats.
+        if kept_pointers > 0:
+            kept_pointers -= max(1, kept_pointers // 20)
+        else:
+            kept_own -= max(1, kept_own // 20)
+
+
+def as_bytes(lines: Sequence[RenderedLine]) -> bytes:
+    """Return the text of rendered lines."""
+    return "".join(f"{line.text}\n" for line in lines).encode()
+
+
+def project_name(scope: str) -> str:
+    """Return the short name of a scope, for headings: the last part of a project's key."""
+    if scope == USER_SCOPE:
+        return EVERYWHERE
+    key = scope.removeprefix(PROJECT_SCOPE_PREFIX).rstrip("/\\")
+    return one_line(re.split(r"[/\\]", key)[-1] or key, 80) or "unnamed project"
+
+
+def _handbook(
+    memories: Sequence[Memory], threads: Mapping[str, SelectedThread], *, left_out: int
+) -> list[RenderedLine]:
+    lines: list[RenderedLine] = []
+    for scope, group in _by_scope(memories):
+        if lines:
+            lines.append(RenderedLine(text=""))
+        lines += _group(scope, group, threads)
+    if left_out:
+        note = f"{left_out} more memories did not fit here; `memory-pipeline memory list` shows all of them."
+        lines += [RenderedLine(text=""), RenderedLine(text=note)]
+    return lines
+
+
+def _by_scope(memories: Iterable[Memory]) -> list[tuple[str, list[Memory]]]:
+    groups: dict[str, list[Memory]] = {}
+    for memory in memories:
+        groups.setdefault(memory.scope, []).append(memory)
+    return sorted(groups.items(), key=lambda item: (item[0] != USER_SCOPE, item[0]))
+
+
+def _group(scope: str, memories: Sequence[Memory], threads: Mapping[str, SelectedThread]) -> list[RenderedLine]:
+    items = [
+        threads[thread_id] for thread_id in sorted({t for m in memories for t in m.thread_ids}) if thread_id in threads
+    ]
+    tasks = _shown_tasks(memories, items)
+    lines = [RenderedLine(text=text) for text in _group_head(scope, items)]
+    for shown in tasks:
+        lines += [RenderedLine(text=text) for text in _task_lines(shown)]
+    sections = (
+        ("## User preferences", [m for m in memories if m.kind in STATED_KINDS]),
+        ("## Reusable knowledge", [m for m in memories if m.kind is EntryKind.KNOWLEDGE]),
+        ("## Failures and how to do differently", [m for m in memories if m.kind is EntryKind.FAILURE]),
+    )
+    for heading, section in sections:
+        if section:
+            lines += [RenderedLine(text=""), RenderedLine(text=heading)]
+            ordered = sorted(section, key=lambda m: (m.first_seen, m.memory_id))
+            lines += [RenderedLine(text=_memory_line(m, tasks), memory_id=m.memory_id) for m in ordered]
+    return lines
+
+
+def _group_head(scope: str, items: Sequence[SelectedThread]) -> list[str]:
+    if scope == USER_SCOPE:
+        return [
+            f"# Task Group: {EVERYWHERE}",
+            "scope: what the user said holds in every project",
+            "applies_to: cwd=any; reuse_rule=safe in every project",
+        ]
+    folders = sorted({one_line(item.thread.cwd, 200) for item in items if item.thread.cwd})
+    shown = ", ".join(folders[:4]) or "unknown"
+    key = one_line(scope.removeprefix(PROJECT_SCOPE_PREFIX), 200)
+    return [
+        f"# Task Group: {project_name(scope)}",
+        f"scope: work in {key}; use it for any task in this project",
+        f"applies_to: cwd={shown}; reuse_rule=only in this project, its clones and its worktrees",
+    ]
+
+
+def _shown_tasks(memories: Sequence[Memory], items: Sequence[SelectedThread]) -> list[_ShownTask]:
+    """Number the tasks that the group's memories rest on, by thread id; of too many, the newest are shown."""
+    resting = {entry_id for memory in memories for entry_id in memory.entry_ids}
+    found = [
+        (item, task)
+        for item in items
+        for task in item.extraction.tasks
+        if any(entry.entry_id in resting for entry in task.entries)
+    ]
+    if len(found) > MOST_TASKS_SHOWN:
+        newest = sorted(found, key=lambda pair: pair[0].extraction.source_updated_at, reverse=True)[:MOST_TASKS_SHOWN]
+        kept = {id(task) for _, task in newest}
+        found = [(item, task) for item, task in found if id(task) in kept]
+    return [_ShownTask(number=number, task=task, item=item) for number, (item, task) in enumerate(found, start=1)]
+
+
+def _task_lines(shown: _ShownTask) -> list[str]:
+    thread = shown.item.thread
+    updated_at = iso(shown.item.extraction.source_updated_at)
+    keywords = _keywords([shown.task.title, *(entry.statement for entry in shown.task.entries)])
+    lines = [
+        "",
+        f"## Task {shown.number}: {shown.task.title}, {shown.task.outcome}",
+        "### rollout_summary_files",
+        f"- {summary_path(shown.item)} (cwd={one_line(thread.cwd or '', 200)}, "
+        f"rollout_path={one_line(thread.rollout_path, 500)}, updated_at={updated_at}, thread_id={thread.thread_id})",
+    ]
+    if keywords:
+        lines += ["### keywords", f"- {', '.join(keywords)}"]
+    return lines
+
+
+def _memory_line(memory: Memory, tasks: Sequence[_ShownTask]) -> str:
+    resting = set(memory.entry_ids)
+    numbers = [shown.number for shown in tasks if any(entry.entry_id in resting for entry in shown.task.entries)]
+    marks = "".join(f" [Task {number}]" for number in numbers[:MOST_TASK_MARKS])
+    when = f" ({iso_date(memory.last_confirmed)})" if memory.last_confirmed else ""
+    return f"- {_told(memory)}{when}{marks}"
+
+
+def _told(memory: Memory) -> str:
+    condition = memory.condition
+    if memory.kind in STATED_KINDS:
+        verb = {EntryKind.PREFERENCE: "asked", EntryKind.DECISION: "decided", EntryKind.PROCEDURE: "asked"}[memory.kind]
+        lead = f"{_as_circumstance(condition)}, the user {verb}" if condition else f"the user {verb}"
+        return f'{lead}: "{memory.statement}"'
+    return f"{_as_circumstance(condition)}: {memory.statement}" if condition else memory.statement
+
+
+def _as_circumstance(condition: str) -> str:
+    """Let a condition read on from the list mark: ``when …``, unless it says so itself."""
+    first = condition.split(" ", 1)[0].casefold()
+    speaks_for_itself = first in _CIRCUMSTANCE_WORDS or not condition.isascii()
+    return condition if speaks_for_itself else f"when {condition}"
+
+
+_CIRCUMSTANCE_WORDS = frozenset(
+    "when whenever if before after while during for in on at with without unless until once as by every each from".split()
+)
+
+
+def _worth(memory: Memory) -> tuple[bool, bool, int, float, str]:
+    """How much a memory is worth a line: pinned and stated first, then used, then newest."""
+    return (
+        memory.pinned,
+        memory.kind in STATED_KINDS,
+        memory.usage.count,
+        max(memory.usage.last_usage or 0.0, memory.last_confirmed),
+        memory.memory_id,
+    )
+
+
+def _size(lines: Sequence[RenderedLine]) -> int:
+    return sum(len(line.text.encode()) + 1 for line in lines)
+
+
+def _pointer(scope: str, memories: Sequence[Memory]) -> str:
+    newest = max(memory.last_confirmed for memory in memories)
+    key = one_line(scope.removeprefix(PROJECT_SCOPE_PREFIX), 200)
+    return f"- {project_name(scope)} ({key}), last on {iso_date(newest)}: {MEMORY_FILE}, `# Task Group: {project_name(scope)}`"
+
+
+def _summary_text(
+    own: Sequence[Memory], pointers: Sequence[str], threads: Mapping[str, SelectedThread], left_out: int
+) -> str:
+    stated = [m for m in own if m.kind in STATED_KINDS]
+    tips = [m for m in own if m.kind not in STATED_KINDS]
+    agents = sorted({item.thread.agent.value for item in threads.values()})
+    names = {"codex": "Codex", "claude": "Claude Code"}
+    lines = ["v1", "", "## User Profile"]
+    lines.append(
+        f"- Works with {' and '.join(names.get(agent, agent) for agent in agents)}."
+        if agents
+        else "- Nothing is remembered yet."
+    )
+    lines += ["", "## User preferences"]
+    lines += [_summary_line(m) for m in stated] or ["- None that hold in every project."]
+    lines += ["", "## General Tips"]
+    lines += [_summary_line(m) for m in tips]
+    lines += [
+        f"- What holds in one project only stands in {MEMORY_FILE}, under its `# Task Group`; grep it by name or keyword.",
+        f"- Each task there names its file in {SUMMARIES_FOLDER}/, which tells more.",
+    ]
+    lines += ["", "## What's in Memory"]
+    lines += pointers or ["- Nothing about a single project yet."]
+    if left_out:
+        lines.append(f"- {left_out} more that hold everywhere: {MEMORY_FILE}, `# Task Group: {EVERYWHERE}`")
+    return "\n".join(lines) + "\n"
+
+
+def _summary_line(memory: Memory) -> str:
+    return f"- {_told(memory)}" + (f" ({iso_date(memory.last_confirmed)})" if memory.last_confirmed else "")
+
+
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.+/-]*[A-Za-z0-9_+]|[\u4e00-\u9fff]{2,8}")
+_COMMON = frozenset(
+    """
+    a about after again all also always an and any are as at be because been before being but by can could did do does
+    don't done each every everywhere first for from going had has have how i if in instead into is it it's its just
+    keep let like make may me more most must my need never new no not now of off on once one only or other our out over
+    please prefer project projects remember run runs said same see should so some still stop such than that the their
+    them then there these they this those to too unless until up use used user uses using very want was we were what
+    when where which while who why will with without work works would yes you your passed failed ended fixed changed
+    files file error line left out worked working exit code instead
+    """.split()
+)
+
+
+def _keywords(texts: Iterable[str]) -> list[str]:
+    counts: Counter[str] = Counter()
+    for text in texts:
+        for word in _WORD.findall(text):
+            folded = word.casefold().strip(".-/")
+            if len(folded) > 2 and folded not in _COMMON and not folded.isdigit():
+                counts[folded] += 1
+    return [word for word, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MOST_KEYWORDS]]

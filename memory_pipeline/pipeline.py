@@ -1,0 +1,51 @@
+"""One pass: phase one, then phase two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from memory_pipeline.phase1.index import Progress
+from memory_pipeline.phase1.run import Phase1, Phase1Options
+from memory_pipeline.phase2.consolidate import Phase2
+from memory_pipeline.records import Phase1Counts, Phase2Counts, RunCounts
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PassOptions:
+    """What one pass is asked to do."""
+
+    phase1: bool = True
+    phase2: bool = True
+    force: bool = False
+    limit: int | None = None
+    wait: bool = False
+
+
+class Pipeline:
+    """Runs one pass after the other. Knows nothing of schedules."""
+
+    def __init__(self, phase1: Phase1, phase2: Phase2) -> None:
+        self._phase1 = phase1
+        self._phase2 = phase2
+
+    def run_once(
+        self,
+        options: PassOptions,
+        *,
+        on_index: Progress | None = None,
+        on_extract: Progress | None = None,
+    ) -> RunCounts:
+        """Run the phases that were asked for; the counts of the other stay empty.
+
+        Raises:
+            InterruptedRunError: the run was stopped; what was in flight has been given back.
+        """
+        phase1 = Phase1Counts()
+        phase2 = Phase2Counts()
+        if options.phase1:
+            phase1 = self._phase1.run_once(
+                Phase1Options(force=options.force, limit=options.limit), on_index=on_index, on_extract=on_extract
+            )
+        if options.phase2:
+            phase2 = self._phase2.run_once(wait=options.wait)
+        return RunCounts(phase1=phase1, phase2=phase2)

@@ -1,0 +1,318 @@
+"""Secrets in text are masked before anyone sees them: keys, tokens, passwords, private keys, cookies.
+
+One call, ``redact``. It looks in three cheap ways, each a single pass over the text, and only then at what stands
+around a hit: long stretches of token characters, for the known shapes; literals such as ``://`` or ``authorization``,
+for the places in which secrets stand; and words such as ``token``, for names with a value. The tables and the
+judgement are in ``redact_rules``. Masked text is stable: redacting it again changes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
+
+from memory_pipeline import redact_rules as rules
+
+#: How far to the left of a keyword its name may begin.
+_LONGEST_NAME = 48
+_NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
+_HIDDEN_CHARACTERS = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
+_LONGEST_VALUE = 4_000
+_LONGEST_INNER_VALUE = 100
+_NEAR_LINES = 3
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Redacted:
+    """A text without its secrets, and how many were masked, by kind. The secrets themselves are not kept."""
+
+    text: str
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+class _Span(NamedTuple):
+    start: int
+    end: int
+    kind: str
+
+    def moved(self, by: int) -> _Span:
+        return _Span(self.start + by, self.end + by, self.kind)
+
+
+class _Name(NamedTuple):
+    """A name that tells of a secret: its kind, the name as written, the character before it, and where it ends."""
+
+    kind: str
+    text: str
+    left: str
+    end: int
+
+
+class _Value(NamedTuple):
+    """What follows a secret's name: where it ends, and the secret, None if it is none."""
+
+    end: int
+    secret: _Span | None
+
+
+def redact(text: str) -> Redacted:
+    """Mask every secret in ``text`` as ``[redacted:<kind>]`` and count them by kind.
+
+    What is no secret stays byte for byte: uuids, hashes, paths, code, placeholders such as ``<your-key>``. A password
+    in a URL is masked alone: user and host stay. Invisible characters that split a secret are dropped with it.
+    Redacting a redacted text changes nothing. Takes time linear in the length of the text; raises nothing.
+    """
+    found = _redact_as_written(text)
+    if not text.isascii() and any(char in text for char in _HIDDEN_CHARACTERS):
+        joined = rules.compiled(f"(?<=[!-~])[{_HIDDEN_CHARACTERS}]+(?=[!-~])").sub("", text)
+        unsplit = _redact_as_written(joined)
+        if sum(unsplit.counts.values()) > sum(found.counts.values()):
+            return unsplit
+    return found
+
+
+def _redact_as_written(text: str) -> Redacted:
+    counts: Counter[str] = Counter()
+    spans = _merged(_secrets(text))
+    while spans:
+        counts.update(span.kind for span in spans)
+        text, marks = _masked(text, spans)
+        # A mask may bare the edge of what stood beside it, so the lines around are looked at again until nothing is
+        # found. Each round shortens what is left unmasked; a text without secrets takes none.
+        spans = _merged(_secrets_near(text, marks))
+    return Redacted(text=text, counts=MappingProxyType(dict(sorted(counts.items()))))
+
+
+def _masked(text: str, spans: list[_Span]) -> tuple[str, list[int]]:
+    """Return the text with a mark in place of each span, and where the marks stand."""
+    pieces: list[str] = []
+    marks: list[int] = []
+    length = position = 0
+    for span in spans:
+        kept, mark = text[position : span.start], f"[redacted:{span.kind}]"
+        marks.append(length + len(kept))
+        length += len(kept) + len(mark)
+        pieces += (kept, mark)
+        position = span.end
+    return "".join((*pieces, text[position:])), marks
+
+
+def _secrets_near(text: str, marks: list[int]) -> Iterator[_Span]:
+    """Yield the secrets in the lines that hold a mark, or are near one. Only private keys span more lines."""
+    yield from _private_keys(text)
+    done = 0
+    for mark in marks:
+        if mark < done:
+            continue
+        start = end = mark
+        for _ in range(_NEAR_LINES):
+            start = max(text.rfind("\n", done, max(done, start - 1)) + 1, done)
+            newline = text.find("\n", end)
+            end = newline + 1 if newline >= 0 else len(text)
+        yield from (span.moved(start) for span in _secrets(text[start:end]))
+        done = end
+
+
+def _secrets(text: str) -> Iterator[_Span]:
+    """Yield every secret found; spans may overlap, and of two that begin together the first is the better named."""
+    if len(text) < 6:
+        return
+    folded = text.lower()
+    if len(folded) != len(text):  # this one letter grows when folded, and would shift every position after it
+        folded = text.replace("\u0130", "I").lower()
+    yield from _private_keys(text)
+    yield from _tokens(text)
+    for literal, places in rules.places():
+        for position in _occurrences(folded, literal):
+            for place in places:
+                match = rules.compiled(place.pattern, ignore_case=True).match(text, position)
+                if match and place.accept(match["secret"]):
+                    yield _Span(*match.span("secret"), place.kind)
+    for keyword in rules.KEYWORDS:
+        examined = 0
+        for position in _occurrences(folded, keyword):
+            # A value may hold many more keywords. Those get a short look, or a long one would be read over and over.
+            longest = _LONGEST_VALUE if position >= examined else _LONGEST_INNER_VALUE
+            name = _name_around(text, position, len(keyword))
+            value = _value_of(text, name, longest) if name else None
+            if value:
+                examined = max(examined, value.end)
+                if value.secret:
+                    yield value.secret
+    if not text.isascii():
+        for keyword in rules.HAN_KEYWORDS:
+            for position in _occurrences(text, keyword):
+                name = _Name("password", keyword, "", position + len(keyword))
+                value = _value_of(text, name, _LONGEST_VALUE)
+                if value and value.secret:
+                    yield value.secret
+
+
+def _occurrences(text: str, literal: str) -> Iterator[int]:
+    position = text.find(literal)
+    while position >= 0:
+        yield position
+        position = text.find(literal, position + len(literal))
+
+
+def _merged(found: Iterator[_Span]) -> list[_Span]:
+    spans = sorted(found, key=lambda span: span.start)  # stable, so the better named comes first
+    merged: list[_Span] = []
+    for span in spans:
+        if span.start >= span.end:
+            continue
+        if merged and span.start < merged[-1].end:
+            last = merged[-1]
+            merged[-1] = _Span(last.start, max(last.end, span.end), last.kind)
+        else:
+            merged.append(span)
+    return merged
+
+
+def _private_keys(text: str) -> Iterator[_Span]:
+    if "PRIVATE KEY" not in text:
+        return
+    begins = [match.span() for match in rules.compiled(rules.PEM_BEGIN).finditer(text)]
+    ends = [match.span() for match in rules.compiled(rules.PEM_END).finditer(text)]
+    next_end = 0
+    for index, (start, opened) in enumerate(begins):
+        while next_end < len(ends) and ends[next_end][0] < opened:
+            next_end += 1
+        following = begins[index + 1][0] if index + 1 < len(begins) else len(text)
+        limit = min(following, opened + rules.LONGEST_PEM)
+        if next_end < len(ends) and ends[next_end][0] < limit:
+            yield _Span(start, ends[next_end][1], "private-key")
+        else:
+            body = rules.compiled(rules.PEM_BODY).match(text, opened, limit)
+            yield _Span(start, body.end() if body else opened, "private-key")
+    opened_at = [begin[0] for begin in begins]
+    previous = 0
+    for start, closed in ends:
+        if bisect_left(opened_at, previous) == bisect_left(opened_at, start):
+            begin = max(previous, start - rules.LONGEST_PEM)
+            yield _Span(_start_of_cut_key(text, begin, start), closed, "private-key")
+        previous = closed
+
+
+def _start_of_cut_key(text: str, begin: int, end: int) -> int:
+    """Return where the base64 that runs up to ``end`` begins; lines are read from the last backwards."""
+    line_end = end
+    while line_end > begin:
+        line_start = max(begin, text.rfind("\n", begin, line_end - 1) + 1)
+        if not rules.compiled(r"[\s\d|>+\t]{0,12}[A-Za-z0-9+/]{1,100}={0,2}\s*").fullmatch(text[line_start:line_end]):
+            break
+        line_end = line_start
+    return line_end
+
+
+def _tokens(text: str) -> Iterator[_Span]:
+    openings, shapes = rules.token_openings(), rules.token_pattern()
+    dotted = tuple(prefix for _, prefix, _ in rules.DOTTED_SHAPES)
+    for run in rules.compiled(rules.LONG_RUN).finditer(text):
+        start, end = run.span()
+        if openings.search(text, start, end):
+            for match in shapes.finditer(text, start, end):
+                yield _Span(*match.span(), rules.TOKEN_SHAPES[(match.lastindex or 1) - 1][0])
+        opening = text.find("eyJ", start, end)
+        if opening >= 0:
+            jwt = rules.compiled(rules.JWT).match(text, opening)
+            if jwt:
+                yield _Span(*jwt.span(), "jwt")
+        if text.endswith(dotted, 0, start):
+            yield from _dotted_token(text, start)
+
+
+def _dotted_token(text: str, start: int) -> Iterator[_Span]:
+    for kind, prefix, shape in rules.DOTTED_SHAPES:
+        opening = start - len(prefix)
+        if text.startswith(prefix, opening) and rules.compiled(rules.LEFT_EDGE).match(text, opening):
+            match = rules.compiled(shape).match(text, start)
+            if match:
+                yield _Span(opening, match.end(), kind)
+
+
+def _name_around(text: str, position: int, length: int) -> _Name | None:
+    """Return the name that stands around a keyword; None if it is not a secret's."""
+    begin = position
+    lowest = max(0, position - _LONGEST_NAME)
+    if text[max(0, begin - 1) : begin] == " " and text[position : position + 3].lower() == "key":
+        begin -= 1  # "API key"
+    while begin > lowest and text[begin - 1] in _NAME_CHARACTERS:
+        begin -= 1
+    rest_start = rest_end = position + length
+    highest = min(len(text), rest_end + _LONGEST_NAME)
+    while rest_end < highest and text[rest_end] in _NAME_CHARACTERS and text[rest_end] != ".":
+        rest_end += 1
+    before, written, rest = text[begin:position], text[position:rest_start], text[rest_start:rest_end]
+    kind = rules.secret_name(before, written, rest)
+    if not kind:
+        return None
+    left = text[max(0, begin - 1) : begin]
+    if left == "\\" and before[:1] in ("n", "r", "t"):
+        before = before[1:]  # the escape of a line end stands before the name
+    return _Name(kind, before + written + rest, left, rest_end)
+
+
+def _value_of(text: str, name: _Name, longest: int) -> _Value | None:
+    """Return what follows a name: after a separator, after a flag of a command, or as a sentence says it."""
+    after = rules.compiled(rules.AFTER_NAME).match(text, name.end)
+    if not after:
+        return None
+    start = after.end()
+    flag = name.text.startswith("--")
+    said = not (after["sep"] or after["tag"] or flag)
+    if said and name.text.lower().endswith("pass"):
+        return None  # a verb
+    if after["space"] and not flag and name.kind != "password":
+        return None
+    if after["tag"]:
+        closing = rules.compiled(r"([^<\s]{3,200})</").match(text, start)
+        if name.left != "<" or not closing:
+            return None
+        accepted = rules.accepts_quoted(closing[1], name.kind)
+        return _Value(closing.end(), _Span(*closing.span(1), name.kind) if accepted else None)
+    quoted = rules.compiled(rules.QUOTED).match(text, start, start + longest)
+    if quoted:
+        group = next(group for group in ("plain", "inner", "curly") if quoted[group] is not None)
+        if said:
+            accepted = rules.accepts_prose(quoted[group], name.kind, followed_by="", quoted=True)
+        else:
+            accepted = rules.accepts_quoted(quoted[group], name.kind, literal=_holds_no_code(name, after))
+        return _Value(quoted.end(), _Span(*quoted.span(group), name.kind) if accepted else None)
+    bare = rules.compiled(rules.BARE).match(text, start, start + longest)
+    if not bare:
+        return None
+    value = bare[0].rstrip(",.;:)]}")
+    end = start + len(value)
+    if not value or (after["space"] and (value[0] == "-" or (said and not rules.looks_random(value)))):
+        return None
+    followed_by = text[end : end + 1]
+    if said:
+        accepted = rules.accepts_prose(value, name.kind, followed_by=followed_by, quoted=False)
+    else:
+        accepted = _accepts_assigned(value, name, after, followed_by)
+    return _Value(bare.end(), _Span(start, end, name.kind) if accepted else None)
+
+
+def _accepts_assigned(value: str, name: _Name, after: re.Match[str], followed_by: str) -> bool:
+    separator = after["sep"] or ""
+    if name.text.lower() == "pass" and ":" in separator and (name.text != "pass" or not rules.looks_random(value)):
+        return False  # "PASS: TestLogin" is a test's report
+    return rules.accepts_bare(
+        value,
+        name.kind,
+        literal=_holds_no_code(name, after),
+        spaced="=" in separator and " " in after[0],
+        followed_by=followed_by,
+    )
+
+
+def _holds_no_code(name: _Name, after: re.Match[str]) -> bool:
+    """Whether a value stands in an environment file, after a flag of a command or in a URL: there it is no variable."""
+    in_environment = name.text.isupper() and (after["sep"] or "").strip() == "=" and " " not in after[0]
+    return in_environment or name.text.startswith("--") or name.left in ("?", "&")

@@ -1,0 +1,538 @@
+"""What a secret looks like: known token shapes, places in which secrets stand, and how a name and a value are judged.
+
+Three tables. TOKEN_SHAPES are recognised anywhere, by their own prefix. PLACES are recognised by a literal that stands
+before the secret (``://``, ``curl``, ``authorization``). KEYWORDS open the general case, a name with a value
+(``DB_PASSWORD=…``, ``"apiKey": "…"``, "the password is …"), where the name and the value are both judged, so that
+code (``token = next(tokens)``), counts (``max_tokens: 4096``) and placeholders (``<your-key>``) survive.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+#: What stands in place of a secret; it is never taken for a secret, a value or a part of one.
+MARKER = r"\[redacted:[a-z-]{1,40}\]"
+
+#: A stretch of token characters that is long enough to be looked at for a known shape.
+LONG_RUN = r"[A-Za-z0-9_\-]{15,}"
+
+#: Kind, opening, and what follows it. Each is searched for inside one stretch of token characters. An opening begins
+#: with a plain letter: that keeps the search for any of them quick.
+TOKEN_SHAPES: tuple[tuple[str, str, str], ...] = (
+    ("anthropic-key", r"sk-ant-", r"[\w\-]{8,}"),
+    ("stripe-key", r"sk_(?:live|test)_", r"[A-Za-z0-9]{8,}"),
+    ("stripe-key", r"rk_(?:live|test)_", r"[A-Za-z0-9]{8,}"),
+    ("stripe-key", r"sk-(?:live|test)[-_]", r"[\w\-]{8,}"),
+    ("stripe-key", r"whsec_", r"[A-Za-z0-9]{16,}"),
+    ("openai-key", r"sk-(?:proj|svcacct|admin|or-v1|lf)[-_]", r"[\w\-]{8,}"),
+    ("openai-key", r"sk-", r"[A-Za-z0-9]{20,}"),
+    ("openai-key", r"sk-", r"(?=[\w\-]{0,80}\d)(?=[\w\-]{0,80}[A-Z])[\w\-]{20,}"),
+    ("github-token", r"gh[pousr]_", r"[A-Za-z0-9]{12,}"),
+    ("github-token", r"github_pat_", r"\w{16,}"),
+    ("gitlab-token", r"gl(?:pat|dt|rt|ptt|ft|soat|cbt|agent|oas|feat|imt|ffct)-", r"[\w\-]{12,}"),
+    ("slack-token", r"xox[a-z]-", r"[A-Za-z0-9\-]{8,}"),
+    ("slack-token", r"xapp-\d-", r"[A-Za-z0-9\-]{8,}"),
+    ("aws-access-key", r"A(?:KIA|SIA|BIA|CCA)", r"[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    ("google-key", r"AIza", r"[\w\-]{30,}"),
+    ("google-key", r"GOCSPX-", r"[\w\-]{16,}"),
+    ("npm-token", r"npm_", r"[A-Za-z0-9]{20,}"),
+    ("pypi-token", r"pypi-AgE", r"[\w\-]{12,}"),
+    ("huggingface-token", r"hf_", r"(?=[A-Za-z0-9]{0,80}[A-Z0-9])[A-Za-z0-9]{20,}"),
+    ("digitalocean-token", r"do[opr]_v1_", r"[a-f0-9]{20,}"),
+    ("mailgun-key", r"key-", r"(?<![\-_]key-)[0-9a-f]{32}(?![\w\-])"),
+    ("shopify-token", r"shp(?:at|ca|pa|ss)_", r"[a-fA-F0-9]{20,}"),
+    ("docker-token", r"dckr_(?:pat|oat)_", r"[\w\-]{16,}"),
+    ("alibaba-access-key", r"LTAI", r"[A-Za-z0-9]{12,26}(?![A-Za-z0-9])"),
+    ("tencent-access-key", r"AKID", r"[A-Za-z0-9]{28,36}(?![A-Za-z0-9])"),
+    ("databricks-token", r"dapi", r"[a-f0-9]{32}(?![A-Za-z0-9])"),
+    ("twilio-key", r"SK", r"[0-9a-f]{32}(?![A-Za-z0-9])"),
+    ("age-key", r"AGE-SECRET-KEY-1", r"[A-Z0-9]{20,}"),
+    ("service-token", r"lin_api_", r"[A-Za-z0-9]{16,}"),
+    ("service-token", r"figd_", r"[\w\-]{16,}"),
+    ("service-token", r"ntn_", r"[A-Za-z0-9]{20,}"),
+    ("service-token", r"secret_", r"[A-Za-z0-9]{40,}"),
+    ("service-token", r"PMAK-", r"[a-f0-9]{20}[\w\-]*"),
+    ("service-token", r"rubygems_", r"[a-f0-9]{20,}"),
+    ("service-token", r"sbp_", r"[a-f0-9]{20,}"),
+    ("service-token", r"gsk_", r"[A-Za-z0-9]{20,}"),
+    ("service-token", r"xai-", r"[A-Za-z0-9]{20,}"),
+    ("service-token", r"pplx-", r"[A-Za-z0-9]{20,}"),
+    ("service-token", r"r8_", r"[A-Za-z0-9]{20,}"),
+    ("service-token", r"tvly-", r"[\w\-]{16,}"),
+    ("service-token", r"glsa_", r"\w{20,}"),
+    ("service-token", r"glc_", r"[A-Za-z0-9]{20,}"),
+    ("service-token", r"NRAK-", r"[A-Z0-9]{20,}"),
+    ("service-token", r"ATATT3", r"[\w\-]{16,}"),
+    ("service-token", r"sq0(?:atp|csp)-", r"[\w\-]{16,}"),
+)
+
+#: Shapes whose prefix ends in a dot: the stretch of token characters begins after it.
+DOTTED_SHAPES: tuple[tuple[str, str, str], ...] = (
+    ("sendgrid-key", "SG.", r"[\w\-]{16,}\.[\w\-]{16,}"),
+    ("google-token", "ya29.", r"[\w\-]{16,}"),
+    ("vault-token", "hvs.", r"[\w\-]{20,}"),
+    ("vault-token", "hvb.", r"[\w\-]{20,}"),
+)
+
+#: What stands to the left of a token: no letter or digit, unless an escape (``\n``, ``%3D``) or a colour code
+#: ends there.
+LEFT_EDGE = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbfv])|(?<=%[0-9A-F]{2})|(?<=[0-9;\[]m))"
+
+JWT = LEFT_EDGE + r"eyJ[\w\-]{10,}\.[\w\-]{10,}(?:\.[\w\-]+)?"
+
+COLOUR = r"(?:\x1b|\\u001b|\\x1b|\\e|\\033)\[[0-9;]{0,12}m"
+GAP = rf"(?:[ \t]|{COLOUR}){{0,12}}"
+#: The characters of a value that stands without quotes. Han and full-width characters end it: a sentence goes on there.
+BARE = (
+    "(?:[^\\s\"'`<>|;\\\\&,\x1b\u2018-\u201f\u2026\u3000-\u303f\u3400-\u9fff\uff00-\uffef]+"
+    r"|(?!\\[nrtu\"'\\]|\\[xe0]\w{0,3}\[|[&,]\s?[\"']?[\w.\-]{1,40}[\"']?\s?[=:])[\\&,])+"
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
+    """A place in which a secret stands: matched where ``literal`` (lower case) occurs; group ``secret`` is masked."""
+
+    kind: str
+    literal: str
+    pattern: str
+    accept: Callable[[str], bool]
+
+
+def _is_given(value: str) -> bool:
+    return not is_placeholder(value)
+
+
+def _is_literal(value: str) -> bool:
+    return not is_reference(value)
+
+
+def _is_sure(_value: str) -> bool:
+    return True
+
+
+def _is_token_like(value: str) -> bool:
+    return not is_placeholder(value) and (looks_random(value) or len(value) >= 20)
+
+
+def _is_basic_auth(value: str) -> bool:
+    import base64
+    import binascii
+
+    try:
+        return b":" in base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return False
+
+
+_OPTION_VALUE = rf"(?:=|{GAP})(?P<quote>[\"']?)(?P<secret>(?!-)[^\s\"'|;&<>`]{{1,200}})"
+
+PLACES: tuple[Place, ...] = (
+    Place(
+        kind="url-credential",
+        literal="://",
+        pattern=r"://[^\s/?#@:\"'<>\\\[\]]{0,100}:(?P<secret>(?!\[redacted)[^\s/\"'<>\\]{1,256})@(?=[\w\[.$<{*-])",
+        accept=_is_literal,
+    ),
+    Place(
+        kind="url-credential",
+        literal="://",
+        pattern=r"://(?P<secret>(?=[\w\-]*\d)(?=[\w\-]*[A-Za-z])[\w\-]{20,256})(?::x-oauth-basic)?@",
+        accept=_is_sure,
+    ),
+    *(
+        Place(
+            kind="url-token",
+            literal=f"{name}=",
+            pattern=(r"(?<=[?&;_\-])" if name == "signature" else r"(?<=[?&;])")
+            + r"[a-z]{1,20}=(?P<secret>(?!\[redacted)[^&\s\"'<>#\\|`\x1b]{6,2000})",
+            accept=_is_token_like,
+        )
+        for name in ("sig", "signature", "key", "auth")
+    ),
+    Place(
+        kind="webhook",
+        literal="hooks.slack.com/",
+        pattern=r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[A-Za-z0-9_/\-]{8,})",
+        accept=lambda value: not value.lower().startswith(("your", "xxx", "t00000000/b00000000/xxxx")),
+    ),
+    Place(
+        kind="webhook",
+        literal="/api/webhooks/",
+        pattern=r"/api/webhooks/(?P<secret>\d{5,}/[\w\-]{16,})",
+        accept=_is_sure,
+    ),
+    Place(
+        kind="webhook",
+        literal="webhook.office.com/",
+        pattern=r"webhook\.office\.com/(?P<secret>[\w@/\-]{16,})",
+        accept=_is_sure,
+    ),
+    Place(
+        kind="telegram-token",
+        literal=":aa",
+        pattern=r"(?<=\d{8}):(?P<secret>AA[\w\-]{30,})",
+        accept=_is_sure,
+    ),
+    Place(
+        kind="authorization",
+        literal="authorization",
+        pattern=(
+            rf"authorization\\*[\"']?{GAP}[:=]{GAP}\\*[\"']?(?:(?:bearer|basic|token|digest|apikey|negotiate|"
+            r"aws4-hmac-sha256)\s{1,4})?(?P<secret>(?!\[redacted)[^\s\"'`<>|;,)\\\x1b]{4,2000})"
+        ),
+        accept=lambda value: _is_given(value) and looks_random(value),
+    ),
+    Place(
+        kind="bearer-token",
+        literal="bearer ",
+        pattern=r"(?<![A-Za-z])bearer\s{1,4}(?P<secret>[A-Za-z0-9._~+/\-]{8,}=*)",
+        accept=lambda value: _is_given(value) and (looks_random(value) or len(value) >= 24),
+    ),
+    Place(
+        kind="basic-auth",
+        literal="basic ",
+        pattern=r"(?<![A-Za-z])basic\s{1,4}(?P<secret>[A-Za-z0-9+/]{6,}={0,2})",
+        accept=_is_basic_auth,
+    ),
+    Place(
+        kind="registry-auth",
+        literal='auth"',
+        pattern=r"auth\\*\"\s{0,4}:\s{0,4}\\*\"(?P<secret>[A-Za-z0-9+/=]{8,})\\*\"",
+        accept=lambda value: _is_basic_auth(value.rstrip("=")),
+    ),
+    Place(
+        kind="registry-auth",
+        literal="_auth=",
+        pattern=r"_auth=(?P<secret>(?![$\[])\S{8,400})",
+        accept=_is_given,
+    ),
+    Place(
+        kind="cookie",
+        literal="cookie:",
+        pattern=r"(?<!set-)cookie:[ \t]{0,4}(?P<secret>[\w.\-]{1,80}=(?!\[redacted)[^\n\r\"'`\\]{4,4000})",
+        accept=_is_sure,
+    ),
+    Place(
+        kind="cookie",
+        literal='cookie"',
+        pattern=r"cookie\\*\"\s{0,4}:\s{0,4}\\*\"(?P<secret>[\w.\-]{1,80}=(?!\[redacted)[^\n\r\"\\]{4,4000})",
+        accept=_is_sure,
+    ),
+    Place(
+        kind="cookie",
+        literal="set-cookie:",
+        pattern=r"set-cookie:[ \t]{0,4}[\w.\-]{1,80}=(?P<secret>(?!\[redacted)[^;\s\"'`\\]{4,4000})",
+        accept=_is_sure,
+    ),
+    Place(
+        kind="password",
+        literal="curl ",
+        pattern=(
+            r"curl (?:[^\n|;]{0,200}?\s)?(?:-[a-zA-Z]{0,5}u|--user|--proxy-user)[ =]{0,3}[\"']?[^\s:\"']{1,100}:"
+            r"(?P<secret>(?!\[redacted)[^\s\"'\\|;]{1,200})"
+        ),
+        accept=_is_literal,
+    ),
+    Place(
+        kind="password",
+        literal="sshpass ",
+        pattern=rf"sshpass {GAP}-p{_OPTION_VALUE}",
+        accept=_is_literal,
+    ),
+    *(
+        Place(
+            kind="password",
+            literal=f"{client}",
+            pattern=rf"{client}[\w\-]{{0,12}} (?:[^\n|;]{{0,300}}?\s)?-p(?P<quote>[\"']?)"
+            r"(?P<secret>(?!ort|rotocol|ipe|ager|lugin|=)(?:[^\s\"'|;&<>`]){3,100})",
+            accept=_is_literal,
+        )
+        for client in ("mysql", "mariadb")
+    ),
+    Place(
+        kind="password",
+        literal="redis-cli ",
+        pattern=rf"redis-cli (?:[^\n|;]{{0,300}}?\s)?-a{_OPTION_VALUE}",
+        accept=_is_literal,
+    ),
+    Place(
+        kind="password",
+        literal="login ",
+        pattern=rf"(?<![\w-])login (?:[^\n|;]{{0,300}}?\s)?-p{_OPTION_VALUE}",
+        accept=_is_literal,
+    ),
+    Place(
+        kind="password",
+        literal="-pass",
+        pattern=r"-pass(?:in|out)?[ =]pass:(?P<secret>(?!\[redacted)[^\s\"'\\|;]{1,200})",
+        accept=_is_literal,
+    ),
+    Place(
+        kind="password",
+        literal="identified by ",
+        pattern=r"identified by (?:password )?\\*(?P<quote>[\"'])(?P<secret>(?!\[redacted)[^\"'\\\n]{1,200})",
+        accept=_is_given,
+    ),
+    Place(
+        kind="password",
+        literal="login ",
+        pattern=r"login \S{1,100}\s{1,20}password\s{1,20}(?P<secret>(?!\[redacted)\S{1,200})",
+        accept=_is_given,
+    ),
+)
+
+PEM_BEGIN = r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+PEM_END = r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+#: The rest of a key whose end was cut off: stretches of base64, with whatever escapes, numbers and marks part them.
+PEM_BODY = r"(?:[\s\\nrt\"'+>|0-9:,.\-]{0,24}?[A-Za-z0-9+/=]{16,})*"
+LONGEST_PEM = 16_384
+
+# --- A name with a value --------------------------------------------------------------------------------------------
+
+#: Literals (lower case) at which a name with a secret may stand.
+KEYWORDS = ("pass", "pwd", "secret", "token", "key")
+HAN_KEYWORDS = ("密码", "密碼", "口令", "密钥", "密鑰", "令牌", "秘钥", "暗号")
+
+#: What makes a key a secret one: the word before it.
+_SECRET_KEYS = (
+    "api", "access", "secret", "private", "account", "auth", "encryption", "signing", "signature", "master", "service",
+    "storage", "subscription", "sharedaccess", "shared", "deploy", "license", "app", "client",
+)  # fmt: skip
+
+
+def _word_set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+#: Words that may follow the word for the secret without making the name one of something else.
+_HARMLESS_SUFFIXES = _word_set(
+    "value key base prod production dev development test testing stage staging live raw plain plaintext text string "
+    "current old new default primary secondary main master root admin readonly ci bot app api access refresh env "
+    "local db user service a b us eu"
+)
+
+#: Words before ``token`` that say it is a piece of text or a cursor, not a secret.
+_TEXT_TOKENS = _word_set(
+    "max min num total input output prompt completion eos bos pad unk sep cls mask stop special next page continuation "
+    "sync cancel cancellation prev previous first last lookahead end start per begin start parse lex syntax"
+)
+
+#: What ``pass`` may be glued to and still be short for password.
+_PASS_OWNERS = ("db", "user", "my", "pg", "smtp", "mail", "sudo", "root", "admin", "ssh", "redis")
+
+#: A type, literal or ordinary word that stands where a value could.
+_NO_VALUES = _word_set(
+    "none null nil undefined true false yes no on off str string bytes byte int integer number float bool boolean any "
+    "object unknown void never char varchar text optional required self this new await async function lambda return "
+    "not and or if else the a an is was are be in at of to for from with by missing invalid valid expired empty blank "
+    "set unset wrong correct incorrect default auto inherit disabled enabled flag option options argument arguments "
+    "parameter parameters field fields prompt stdin env file path secretstr securestring protected hidden mandatory "
+    "needed here there below above same different unknown weak strong short long safe secure public private changed "
+    "plain plaintext secret fine okay good bad visible stored hashed encrypted rotated revoked per only also still now "
+    "then when where what which how that it its your my our their ok failed passed rejected accepted refused "
+    "case-sensitive must should can could will would has have had does do did"
+)
+
+#: Words of which a placeholder is made, as in ``your-api-key-here``. ``changeme`` and its like are no secrets.
+_PLACEHOLDER_WORDS = _word_set(
+    "your my our some the an a insert enter put add replace example sample dummy fake placeholder todo changeme change "
+    "me it redacted hidden masked removed secret password passwd pass pwd passphrase token key api apikey access auth "
+    "here value with this goes real actual personal username user github openai anthropic string default changeit"
+)
+_REFERENCE = (
+    r"(?s)\$[A-Za-z_{(\[].*|\$\d|\{.*\}|<[^>]*>?|%\w+%|%\(?\w*\)?[sdv]|\[[^\]]*\].*|\(.*\)|[*•·.xX_#?…\-]{3,}"
+    r"|\*+|!\w+.*"
+)
+_CODE = (
+    r"(?s)[A-Za-z_][\w.]*[(\[].*|&?[A-Za-z_]\w*(?:(?:\.|::|->|\?\.)[A-Za-z_]\w*)+[,;)]*|[&*][A-Za-z_]\w*|@\S+|.*=>.*|"
+    r"[A-Za-z_]\w*[!?]"
+)
+_CALL = r"[A-Za-z_][\w.]*\("
+_PATH = r"(?:~|\.{1,2})?/[\w.@/\-]*|[A-Za-z]:[\\/].*|\w+://.*"
+_TECHNICAL = (
+    r"(?i)(?:sha|md|aes|rsa|rs|hs|es|ps)-?\d{1,3}\b|base\d\d|bcrypt|scrypt|argon2|pbkdf2|utf-?\d|oauth|http|v\d|\dfa\b|"
+    r"ed25519|x509|k8s|s3\b|ec2|ipv\d|uuid|\d+[- ]?(?:char|byte|bit|day|hour|minute|second|digit|time)"
+)
+_NAMING_WORD = r"(?i)pass|token|secret|key|auth|cred|pwd"
+_PROSE_WORD = (
+    r"(?i)\b(?:the|your|an?|is|are|must|should|please|enter|required|invalid|for|with|to|of|password|token|secret|key|"
+    r"not|and|or|forgot|confirm|new|reset)\b"
+)
+_DESCRIBING_ENDINGS = ("ed", "ing", "able", "ible", "ory", "al", "less", "ful")
+
+#: What may follow a name: its closing quote, then a separator, or what a sentence puts there.
+AFTER_NAME = (
+    r"(?P<close>\\*[\"'`]?\]?)"
+    rf"{GAP}(?:(?P<sep>:\s?(?:Optional\[)?&?(?:str|string|String|bytes|SecretStr)(?:\s?\|\s?(?:None|null|undefined))?\]?\s?=(?!=)"
+    rf"|:=|=>|=(?![=~])|:(?![:/])|：|＝){GAP}"
+    r"|(?P<prose>(?:[ \t]{1,3}(?:for|of|to|on|at|in)(?:[ \t]{1,3}[\w.@'/\-]{1,30}){1,5}?)?"
+    r"[ \t]{1,3}(?:is|was|are|will[ ]be|should[ ]be|to|as)[ \t]{1,3}(?:now[ \t])?:?[ \t]{0,3}"
+    r"|[ \t]{1,3}(?:is|was):[ \t]{0,3})"
+    r"|(?P<han>\s{0,2}(?:还是|仍是|应该是|用的是|就是|是|为|為|改成|改为|设为|设置为|設為|用)[ \t]{0,3}"
+    r"[:：]?[ \t]{0,3})"
+    r"|(?P<space>[ \t]{1,8})|(?P<tag>>))"
+)
+QUOTED = (
+    r"[fFrRbBuU]{0,2}(?:(?P<quote>[\"'`])(?P<plain>(?:\\.|(?!(?P=quote))[^\n\r\\]){1,4000})(?P<end>(?P=quote)|\Z|…)"
+    r"|(?P<escaped>\\+[\"'])(?P<inner>(?:(?!(?P=escaped))[^\n\r]){1,4000})(?:(?P=escaped)|\Z|…)"
+    r"|[“「『‘](?P<curly>[^”」』’\n]{1,200})[”」』’])"
+)
+
+
+@cache
+def compiled(pattern: str, ignore_case: bool = False) -> re.Pattern[str]:
+    """Return the pattern compiled, once, on first use: importing costs nothing."""
+    return re.compile(pattern, re.IGNORECASE if ignore_case else 0)
+
+
+@cache
+def places() -> tuple[tuple[str, tuple[Place, ...]], ...]:
+    """Return the literals, each once, with the places that it opens."""
+    by_literal: dict[str, list[Place]] = {}
+    for place in PLACES:
+        by_literal.setdefault(place.literal, []).append(place)
+    return tuple((literal, tuple(opened)) for literal, opened in by_literal.items())
+
+
+@cache
+def token_openings() -> re.Pattern[str]:
+    """Return one pattern that finds the opening of any token shape: a quick look before the exact one."""
+    return re.compile("|".join(dict.fromkeys(opening for _, opening, _ in TOKEN_SHAPES)))
+
+
+@cache
+def token_pattern() -> re.Pattern[str]:
+    """Return one pattern of all token shapes; the number of the group that matched, less one, is the shape's place."""
+    return re.compile(LEFT_EDGE + "(?:" + "|".join(f"({opening}{rest})" for _, opening, rest in TOKEN_SHAPES) + ")")
+
+
+def is_reference(value: str) -> bool:
+    """Whether a value only points at a secret or blots it out: ``$TOKEN``, ``{{ token }}``, ``<secret>``, ``***``."""
+    return compiled(_REFERENCE).fullmatch(value) is not None
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether a value stands for a secret without being one: a reference, ``your-api-key``, ``changeme``, ``ab...``."""
+    if is_reference(value) or any(part in value for part in ("...", "…", "***", "xxxxx", "XXXXX")):
+        return True
+    return (
+        len(value) <= 80
+        and value.replace("-", "").replace("_", "").replace(" ", "").isalpha()
+        and all(word in _PLACEHOLDER_WORDS or not word.strip("x") for word in _words(value))
+    )
+
+
+def looks_random(value: str) -> bool:
+    """Whether a value is no word: at least six characters, with a digit or a symbol among letters."""
+    if len(value) < 6 or not compiled(r"[^\W\d_]").search(value):
+        return False
+    return compiled(r"[\d!@#$%^&*+/=~?]").search(value) is not None
+
+
+def secret_name(before: str, written: str, rest: str) -> str | None:
+    """Return the kind of secret that a name tells (``password``, ``secret``, ``token``, ``api-key``), None if none.
+
+    ``written`` is the keyword as the text has it; ``before`` and ``rest`` are the parts of the name on either side.
+    """
+    keyword = written.lower()
+    if keyword == "pass":
+        return "password" if _is_password(before, written, rest) else None
+    if rest[:1].islower() or (rest[:1] == "S" and not rest[1:2].isalpha()):
+        return None  # another word, such as tokenizer, or a plural
+    if keyword == "key" and not before.rstrip("_-. ").lower().endswith(_SECRET_KEYS):
+        return None
+    if keyword == "pwd" and before.lower() == "old":
+        return None
+    if keyword == "token" and (_words(before) or [""])[-1] in _TEXT_TOKENS:
+        return None
+    if not _is_harmless(rest):
+        return None
+    return {"pwd": "password", "key": "api-key"}.get(keyword, keyword)
+
+
+def _is_password(before: str, written: str, rest: str) -> bool:
+    suffix = compiled(r"word|wd|phrase|code", ignore_case=True).match(rest)
+    if suffix:
+        rest = rest[suffix.end() :]
+    elif before[-1:].isalpha() and not (written[0].isupper() and before[-1].islower()):
+        return before.lower().endswith(_PASS_OWNERS) and _is_harmless(rest)  # not bypass, not compass
+    return not rest[:1].islower() and _is_harmless(rest)
+
+
+def _is_harmless(rest: str) -> bool:
+    return all(word in _HARMLESS_SUFFIXES or word.isdigit() for word in _words(rest))
+
+
+def _words(name: str) -> list[str]:
+    return [word.lower() for word in compiled(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+").findall(name)]
+
+
+def accepts_quoted(value: str, kind: str, *, literal: bool = False) -> bool:
+    """Whether a quoted value after a secret's name is a secret: not a placeholder, a sentence, a path or a type.
+
+    ``literal``: the place holds no code, as for ``accepts_bare``.
+    """
+    if len(value) < 3 or is_placeholder(value) or value.lower() in _NO_VALUES or _is_path(value):
+        return False
+    if any(char.isspace() for char in value):
+        return kind == "password" and value.count(" ") <= 6 and not compiled(_PROSE_WORD).search(value)
+    if "{" in value and "}" in value:
+        return False  # filled in at run time
+    if kind in ("token", "api-key") and not (literal and len(value) >= 8):
+        return looks_random(value) or (len(value) >= 20 and value.isalnum())
+    return True
+
+
+def accepts_bare(value: str, kind: str, *, literal: bool, spaced: bool, followed_by: str) -> bool:
+    """Whether a value without quotes after a secret's name is a secret, not code.
+
+    ``literal``: the place holds no code (an environment file, a flag of a command, a URL). ``spaced``: there are
+    spaces around the separator, as in code. ``followed_by``: the character after the value, "" at the end.
+    """
+    if len(value) < 3 or is_placeholder(value) or value.lower() in _NO_VALUES or value[0] in "([{=":
+        return False
+    if value.isdigit():
+        return kind == "password" and len(value) >= 4
+    if _is_path(value):
+        return False
+    if literal:
+        return len(value) >= 4 and not compiled(_CALL).match(value)
+    if compiled(_CODE).fullmatch(value):
+        return False
+    if not value.isidentifier():
+        return looks_random(value) or (kind == "password" and len(value) >= 4)
+    if compiled(_NAMING_WORD).search(value):
+        return len(value) >= 16 and looks_random(value) and "_" not in value
+    if looks_random(value):
+        return True
+    if kind not in ("password", "secret") or followed_by in (",", ")", "(", "."):
+        return False
+    return value.islower() and len(value) >= 6 and "_" not in value and not spaced
+
+
+def accepts_prose(value: str, kind: str, *, followed_by: str, quoted: bool) -> bool:
+    """Whether what a sentence says a secret is ("the password is …") is one, not a description of it."""
+    if len(value) < 3 or is_placeholder(value) or value.lower() in _NO_VALUES or compiled(_TECHNICAL).match(value):
+        return False
+    if _is_path(value) or compiled(_CODE).fullmatch(value):
+        return False
+    if value[0] in "([{<$%=" or (not quoted and compiled(r"\w+(?:[/=~+?]\w*)+").fullmatch(value) and value.isascii()):
+        return False  # and/or, name=value
+    if looks_random(value):
+        return True
+    if quoted:
+        return len(value) >= 4 and not any(char.isspace() for char in value)
+    ends_sentence = followed_by in ("", "\n", "\r") or followed_by in ".,;!?)，。；！）、"
+    if not ends_sentence or kind != "password":
+        return False
+    if value.isdigit():
+        return len(value) >= 4
+    return len(value) >= 5 and not value.lower().endswith(_DESCRIBING_ENDINGS)
+
+
+def _is_path(value: str) -> bool:
+    return compiled(_PATH).fullmatch(value) is not None

@@ -1,0 +1,112 @@
+"""Whose words a ``user`` line of Claude Code holds: a person's, or those that the program put under that type."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from memory_pipeline.rollouts.grammar import image_marker, table
+
+_SHELL = re.compile(r"<bash-input>(.*)</bash-input>", re.DOTALL)
+_SHELL_OUTPUT = re.compile(r"(?:<bash-stdout>(.*?)</bash-stdout>)?\s*(?:<bash-stderr>(.*?)</bash-stderr>)?", re.DOTALL)
+_MEMORY_NOTE = re.compile(r"<user-memory-input>(.*)</user-memory-input>", re.DOTALL)
+_REPORT = re.compile(r"<(task-notification|agent-notification|teammate-message)\b[^>]*>.*</\1>", re.DOTALL)
+_REPORT_BODY = re.compile(r"<result>(.*)</result>", re.DOTALL)
+# What the program itself records under type user, whatever the line's marks say.
+_PROGRAM = re.compile(
+    r"<(?:command-name|command-message|command-args|local-command-stdout|local-command-stderr|local-command-caveat)>"
+)
+_HARNESS = re.compile(
+    r"<(system-reminder|session-start-hook|user-prompt-submit-hook|post-tool-use-hook|pre-tool-use-hook|"
+    r"ide_opened_file|ide_selection|ide_diagnostics|new-diagnostics|mcp-resource-update|mcp-polling-update|"
+    r"tools-used-before-summary|channel|tick)\b[^>]*>.*</\1>",
+    re.DOTALL,
+)
+_HARNESS_SAYS = (
+    "Caveat: The messages below ",
+    "This session is being continued from a previous conversation",
+    "Stop hook feedback:",
+    "Base directory for this skill:",
+    "[SYSTEM NOTIFICATION",
+)
+_INTERRUPTED = re.compile(r"\[Request interrupted by user[^\]]*\]")
+_REMINDER_AROUND = re.compile(
+    r"^(?:\s*<system-reminder>(?:(?!</system-reminder>).)*</system-reminder>\s*)+|"
+    r"(?:\n\s*<system-reminder>(?:(?!</system-reminder>).)*</system-reminder>\s*)+$",
+    re.DOTALL,
+)
+COMPACT_SUMMARY = "This session is being continued from a previous conversation"
+
+
+class Said(Enum):
+    """What a user line is."""
+
+    PROMPT = "prompt"
+    SHELL = "shell"
+    SHELL_OUTPUT = "shell_output"
+    INTERRUPTED = "interrupted"
+    REPORT = "report"
+    CONTEXT = "context"
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UserLine:
+    """A user line without tool results, judged."""
+
+    said: Said
+    text: str = ""
+
+
+def read_user_line(record: Mapping[str, Any]) -> UserLine:
+    """Tell a person's words from the program's: by the line's own marks where there are any, else by its wrappers."""
+    blocks = _blocks(table(record.get("message")).get("content"))
+    whole = "\n".join(text for text in blocks if text).strip()
+    if not whole:
+        return UserLine(said=Said.NOTHING)
+    if record.get("isMeta") is True or record.get("isCompactSummary") is True or _PROGRAM.match(whole):
+        return UserLine(said=Said.CONTEXT, text=whole)
+    if command := _SHELL.fullmatch(whole):
+        return UserLine(said=Said.SHELL, text=command.group(1).strip())
+    if whole.startswith(("<bash-stdout>", "<bash-stderr>")) and (output := _SHELL_OUTPUT.fullmatch(whole)):
+        return UserLine(said=Said.SHELL_OUTPUT, text="\n".join(part for part in output.groups() if part))
+    if _INTERRUPTED.fullmatch(whole):
+        return UserLine(said=Said.INTERRUPTED, text=whole)
+    if _REPORT.fullmatch(whole):
+        body = _REPORT_BODY.search(whole)
+        return UserLine(said=Said.REPORT, text=(body.group(1) if body else whole).strip())
+    if record.get("promptSource") in ("typed", "sdk"):
+        return UserLine(said=Said.PROMPT, text=whole)
+    return _by_wrappers(record, blocks, whole)
+
+
+def _by_wrappers(record: Mapping[str, Any], blocks: list[str], whole: str) -> UserLine:
+    kind = table(record.get("origin")).get("kind")
+    if record.get("promptSource") is not None or kind not in (None, "human"):
+        return UserLine(said=Said.CONTEXT, text=whole)
+    if note := _MEMORY_NOTE.fullmatch(whole):
+        return UserLine(said=Said.PROMPT, text=note.group(1).strip())
+    spoken = [_REMINDER_AROUND.sub("", text).strip() for text in blocks if not _is_harness_text(text.strip())]
+    text = "\n".join(part for part in spoken if part)
+    if _INTERRUPTED.fullmatch(text):
+        return UserLine(said=Said.INTERRUPTED, text=text)
+    return UserLine(said=Said.PROMPT, text=text) if text else UserLine(said=Said.CONTEXT, text=whole)
+
+
+def _is_harness_text(whole: str) -> bool:
+    return bool(whole.startswith(_HARNESS_SAYS) or _HARNESS.fullmatch(whole))
+
+
+def _blocks(content: Any) -> list[str]:
+    if isinstance(content, str):
+        return [content]
+    texts = []
+    for block in content if isinstance(content, list) else []:
+        if table(block).get("type") == "image":
+            texts.append(image_marker(block.get("source")))
+        elif isinstance(table(block).get("text"), str):
+            texts.append(block["text"])
+    return texts

@@ -1,0 +1,279 @@
+"""Tool calls of Codex and what came of them: commands, patches, exit codes, refusals.
+
+The shapes differ by version: arguments as JSON text, patches as free text or inside a shell command, scripts that call
+tools (code mode), outputs with a header of wall time and exit code, as JSON with metadata, or as a list of blocks.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from memory_pipeline.records import ToolStatus
+from memory_pipeline.rollouts.grammar import image_marker, table
+
+#: Tools that ask the person; what they answer is the person's word.
+QUESTION_TOOLS = frozenset({"request_user_input", "ask_user", "ask_user_question"})
+#: Tools whose output is another agent's words.
+REPORT_TOOLS = frozenset({"wait_agent", "collab_wait"})
+_WEB_TOOLS = frozenset({"web_search", "web_fetch", "web_search_preview", "fetch", "browser", "web"})
+_SHELLS = frozenset({"bash", "sh", "zsh", "dash", "fish", "pwsh", "powershell", "powershell.exe", "cmd", "cmd.exe"})
+_SHELL_FLAGS = frozenset({"-c", "-lc", "-ic", "-command", "/c", "-cl"})
+
+_PATCHED_FILE = re.compile(r"^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+?)\s*$", re.MULTILINE)
+_JS_STRING = r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|`(?:[^`\\]|\\.)*`'
+_SCRIPT_COMMAND = re.compile(
+    rf'tools\.(?:exec_command|shell_command|shell)\(\s*\{{[^`"\']*?\b(?:cmd|command)"?\s*:\s*({_JS_STRING})'
+)
+_SCRIPT_PATCH = re.compile(rf"tools\.apply_patch\(\s*(?:\{{\s*\w+\s*:\s*)?({_JS_STRING})")
+_SCRIPT_EXTERNAL = re.compile(r"tools\.(?:web\w*|mcp__\w+|\w+__\w+)\b")
+
+_HEADER_LINE = re.compile(
+    r"(?:Chunk ID: .*|Wall time:? .*|Process exited with code (-?\d+)|Process running with session ID .*|"
+    r"Exit code: (-?\d+)|Original token count: \d+|Total output lines: \d+|Script (?:completed|failed|running).*)\n"
+)
+_OUTPUT_MARK = "Output:\n"
+_DENIED = re.compile(
+    r"rejected by (?:the )?user|user (?:rejected|denied|declined)|(?:approval|permission) (?:was )?denied|"
+    r"rejected by user approval settings|reject(?:ed)? command — you should not ask|approval policy is [\w-]+; reject|"
+    r"blocked by policy|writing outside of the project; rejected|command (?:was )?declined",
+    re.IGNORECASE,
+)
+_INTERRUPTED = re.compile(r"^(?:aborted by user|command aborted by user|aborted)\b", re.IGNORECASE)
+_FAILED = re.compile(
+    r"^(?:unsupported (?:custom tool )?call|failed to parse function arguments|apply_patch verification failed|"
+    r"exec_command failed|execution error|failed in sandbox|tool call error|err: |error: |script failed)",
+    re.IGNORECASE,
+)
+_SHORT_CHARS = 2000  # a refusal is short; longer output that mentions one is a file or a log
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Call:
+    """What a tool call does, as far as it can be told."""
+
+    tool: str
+    text: str
+    command: str | None = None
+    paths: tuple[str, ...] = ()
+    external: bool = False
+    is_script: bool = False  # code mode: what it runs is reported under other ids
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """How a tool call ended."""
+
+    status: ToolStatus
+    exit_code: int | None = None
+
+    def with_events(self, reported: Outcome | None) -> Outcome:
+        """Join what the output says with what the log's events report; the worse of the two is believed."""
+        if reported is None:
+            return self
+        code = self.exit_code if self.exit_code is not None else reported.exit_code
+        if self.status in (ToolStatus.UNKNOWN, ToolStatus.OK) and reported.status is not ToolStatus.UNKNOWN:
+            return Outcome(status=reported.status, exit_code=code if reported.exit_code is None else reported.exit_code)
+        return Outcome(status=self.status, exit_code=code)
+
+
+def read_call(payload: Mapping[str, Any]) -> Call:
+    """Read a function_call, custom_tool_call, local_shell_call, tool_search_call or image_generation_call."""
+    kind = payload.get("type")
+    if kind == "local_shell_call":
+        command = command_line(table(payload.get("action")).get("command"))
+        return Call(tool="local_shell", text=command or "", command=command)
+    tool = str(payload.get("name") or str(kind).removesuffix("_call"))
+    if kind == "custom_tool_call":
+        return _free_text_call(tool, str(payload.get("input") or ""), payload.get("namespace"))
+    written = payload.get("arguments")
+    arguments = _json_table(written)
+    text = written if isinstance(written, str) else _json_text(written)
+    command = command_line(arguments.get("cmd", arguments.get("command")))
+    patch = command or ""
+    if tool == "apply_patch":
+        patch = text = str(arguments.get("input") or arguments.get("patch") or text)
+    return Call(
+        tool=tool,
+        text=command or text,
+        command=command,
+        paths=patched_files(patch),
+        external=is_external(tool, payload.get("namespace")),
+    )
+
+
+def _free_text_call(tool: str, text: str, namespace: Any) -> Call:
+    if tool != "exec":
+        return Call(tool=tool, text=text, paths=patched_files(text), external=is_external(tool, namespace))
+    commands = [_js_text(match) for match in _SCRIPT_COMMAND.findall(text)]
+    patches = [_js_text(match) for match in _SCRIPT_PATCH.findall(text)]
+    return Call(
+        tool=tool,
+        text="\n".join(commands + patches) or text,
+        command="\n".join(commands) or None,
+        paths=patched_files("\n".join(commands + patches)),
+        external=bool(_SCRIPT_EXTERNAL.search(text)),
+        is_script=True,
+    )
+
+
+def command_line(command: Any) -> str | None:
+    """Give the command line that a person would type: the script of ``bash -lc``, else the words joined."""
+    if isinstance(command, str):
+        return command or None
+    if not isinstance(command, list) or not command or not all(isinstance(word, str) for word in command):
+        return None
+    shell = command[0].replace("\\", "/").rsplit("/", 1)[-1].lower()
+    if shell in _SHELLS and len(command) >= 3 and command[-2].lower() in _SHELL_FLAGS:
+        return str(command[-1])
+    return shlex.join(command)
+
+
+def patched_files(patch: str) -> tuple[str, ...]:
+    """List the files that a patch adds, updates, deletes or moves to, each once, in order."""
+    if "*** " not in patch:
+        return ()
+    return tuple(dict.fromkeys(_PATCHED_FILE.findall(patch)))
+
+
+def is_external(tool: str, namespace: Any = None) -> bool:
+    """Whether a tool brings words from outside the machine: web search and fetch, and every MCP tool."""
+    space = namespace if isinstance(namespace, str) else ""
+    return (
+        tool in _WEB_TOOLS
+        or tool.startswith(("mcp__", "web.", "web_"))
+        or "__" in tool.strip("_")
+        or space.startswith(("mcp", "web"))
+        or "__" in space.strip("_")
+    )
+
+
+def read_output(output: Any) -> tuple[str, Outcome]:
+    """Read a tool's output: its text without the harness's header, and how the call ended."""
+    success = table(output).get("success")
+    if isinstance(output, dict):
+        output = output.get("content", output.get("output", output))
+    text, exit_code = _without_header(_output_text(output))
+    # A shell's output wrapped as JSON, as older versions write it.
+    if text.startswith('{"output":'):
+        wrapped = _json_table(text)
+        inner = wrapped.get("output")
+        code = table(wrapped.get("metadata")).get("exit_code")
+        if isinstance(inner, str):
+            text, inner_code = _without_header(inner)
+            exit_code = code if isinstance(code, int) else inner_code
+    return text, Outcome(status=_status(text, exit_code, success), exit_code=exit_code)
+
+
+def _output_text(output: Any) -> str:
+    if isinstance(output, str):
+        return output
+    if isinstance(output, list):
+        parts = []
+        for block in output:
+            if isinstance(block, str):
+                parts.append(block)
+            elif str(table(block).get("type")).endswith("image"):
+                parts.append(image_marker(block.get("image_url", block)))
+            elif isinstance(table(block).get("text"), str):
+                parts.append(block["text"])
+        return "".join(parts)
+    return _json_text(output)
+
+
+def _without_header(text: str) -> tuple[str, int | None]:
+    """Take off the lines that the harness puts before the output, as often as it has wrapped them."""
+    exit_code: int | None = None
+    while True:
+        position = 0
+        while match := _HEADER_LINE.match(text, position):
+            written = match.group(1) or match.group(2)
+            if written is not None:
+                exit_code = int(written)
+            position = match.end()
+        if position == 0 or not text.startswith(_OUTPUT_MARK, position):
+            return text, exit_code
+        text = text[position + len(_OUTPUT_MARK) :]
+
+
+def _status(text: str, exit_code: int | None, success: Any) -> ToolStatus:
+    if exit_code is None and len(text) <= _SHORT_CHARS:
+        if _DENIED.search(text):
+            return ToolStatus.DENIED
+        if _INTERRUPTED.match(text):
+            return ToolStatus.INTERRUPTED
+        if _FAILED.match(text):
+            return ToolStatus.FAILED
+    if exit_code is not None:
+        return ToolStatus.OK if exit_code == 0 else ToolStatus.FAILED
+    if isinstance(success, bool):
+        return ToolStatus.OK if success else ToolStatus.FAILED
+    return ToolStatus.UNKNOWN
+
+
+def reported_outcome(item: Mapping[str, Any]) -> Outcome:
+    """Read how a command, patch or MCP call ended from an event or item that reports it."""
+    code = item.get("exit_code")
+    exit_code = code if isinstance(code, int) and not isinstance(code, bool) else None
+    status = str(item.get("status") or "").lower().replace("_", "")
+    if status in ("declined", "denied", "rejected"):
+        return Outcome(status=ToolStatus.DENIED, exit_code=exit_code)
+    if status in ("interrupted", "aborted", "cancelled", "canceled"):
+        return Outcome(status=ToolStatus.INTERRUPTED, exit_code=exit_code)
+    succeeded = item.get("success")
+    if (
+        exit_code not in (None, 0)
+        or status in ("failed", "error")
+        or succeeded is False
+        or "Err" in table(item.get("result"))
+    ):
+        return Outcome(status=ToolStatus.FAILED, exit_code=exit_code)
+    if exit_code == 0 or status == "completed" or succeeded is True:
+        return Outcome(status=ToolStatus.OK, exit_code=exit_code)
+    return Outcome(status=ToolStatus.UNKNOWN, exit_code=exit_code)
+
+
+def read_answers(output: Any) -> str | None:
+    """Read what a person answered to the agent's questions, one answer a line, None when there is no answer in it."""
+    answers = table(_json_table(output).get("answers"))
+    said: list[str] = []
+    for answer in answers.values():
+        chosen = answer.get("answers") if isinstance(answer, dict) else answer
+        said += [words for words in (chosen if isinstance(chosen, list) else [chosen]) if isinstance(words, str)]
+    return "\n".join(words.strip().removeprefix("user_note: ") for words in said if words.strip()) or None
+
+
+def _json_table(written: Any) -> Mapping[str, Any]:
+    if isinstance(written, dict):
+        return written
+    if not isinstance(written, str) or not written.lstrip().startswith("{"):
+        return {}
+    try:
+        return table(orjson.loads(written))
+    except orjson.JSONDecodeError:
+        return {}
+
+
+def _json_text(value: Any) -> str:
+    return "" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _js_text(literal: str) -> str:
+    """Read a JavaScript string literal. Escapes that JSON does not know stand for the character behind them."""
+    body = literal[1:-1]
+    escapes = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "0": "\0", "\n": ""}
+
+    def character(match: re.Match[str]) -> str:
+        code = match.group(1)
+        if len(code) > 1:
+            return chr(int(code[1:].strip("{}"), 16) % 0x110000)
+        return escapes.get(code, code)
+
+    text = re.sub(r"\\(u\{[0-9a-fA-F]{1,6}\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.|\n)", character, body)
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,0 +1,130 @@
+"""Finding rollouts on disk, without opening one.
+
+Codex: everything below ``sessions/`` and ``archived_sessions/``, ``.jsonl`` and ``.jsonl.zst``; of two twins the plain
+one wins. Claude: ``projects/<folder>/<session>.jsonl`` only; sub-agents' logs, large tool results and its own memory
+are no rollouts. A link is taken as the file or folder it leads to when that lies in a log folder, once; links that lead
+out, loops, FIFOs and folders with a log's name are passed over.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from memory_pipeline.records import Agent, RolloutFile
+from memory_pipeline.rollouts.homes import home_problem, is_below, log_roots
+
+__all__ = ["find_rollouts", "home_problem"]
+
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+# sessions/YYYY/MM/DD is three deep; one more is forgiven.
+_MAX_DEPTH = 4
+
+
+@dataclass(kw_only=True, slots=True)
+class _Search:
+    """What one search remembers, so that no real file and no real folder is met twice."""
+
+    agent: Agent
+    roots: tuple[str, ...]  # resolved log folders; a link may lead into them
+    folders: set[str] = field(default_factory=set)
+    files: set[tuple[int, int]] = field(default_factory=set)  # (device, inode)
+
+
+def find_rollouts(agent: Agent, home: str) -> Iterator[RolloutFile]:
+    """Yield every rollout of an agent below a home, folder by folder, by name. A missing home yields nothing.
+
+    Paths are resolved: ``home`` and the log folders may be links. Each real file is yielded once, under the path met
+    first. Folders that can't be read are passed over.
+    """
+    roots = log_roots(agent, home)
+    search = _Search(agent=agent, roots=tuple(path for _, path in roots))
+    for name, path in roots:
+        if agent is Agent.CODEX:
+            yield from _codex_folder(search, path, archived=name == "archived_sessions", depth=0)
+        elif agent is Agent.CLAUDE:
+            yield from _claude_projects(search, path)
+
+
+def _codex_folder(search: _Search, folder: str, *, archived: bool, depth: int) -> Iterator[RolloutFile]:
+    if folder in search.folders or depth > _MAX_DEPTH:
+        return
+    search.folders.add(folder)
+    entries = _entries(folder)
+    names = {entry.name for entry in entries}
+    for entry in entries:
+        if entry.name.endswith(".jsonl") or (
+            entry.name.endswith(".jsonl.zst") and entry.name.removesuffix(".zst") not in names
+        ):
+            match = _UUID.search(entry.name)
+            if match or entry.name.startswith("rollout-"):
+                stem = entry.name.removesuffix(".zst").removesuffix(".jsonl")
+                yield from _file(search, entry, match.group().lower() if match else stem, archived=archived)
+        elif deeper := _folder(search, entry):
+            yield from _codex_folder(search, deeper, archived=archived, depth=depth + 1)
+
+
+def _claude_projects(search: _Search, projects: str) -> Iterator[RolloutFile]:
+    for project in _entries(projects):
+        folder = _folder(search, project)
+        if folder is None or folder in search.folders:
+            continue
+        search.folders.add(folder)
+        for entry in _entries(folder):
+            if entry.name.endswith(".jsonl") and not entry.name.startswith("agent-"):
+                yield from _file(search, entry, entry.name.removesuffix(".jsonl"), archived=False)
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return []
+
+
+def _folder(search: _Search, entry: os.DirEntry[str]) -> str | None:
+    """Give the resolved path of a folder that may be searched, None for anything else."""
+    try:
+        if entry.is_dir(follow_symlinks=False):
+            return entry.path
+        if entry.is_symlink() and entry.is_dir():
+            return _resolved_inside(search, entry.path)
+    except OSError:
+        return None
+    return None
+
+
+def _file(search: _Search, entry: os.DirEntry[str], thread_id: str, *, archived: bool) -> Iterator[RolloutFile]:
+    """Yield a regular file that was not met yet; nothing for anything else."""
+    try:
+        path: str | None = entry.path
+        if entry.is_symlink():
+            path = _resolved_inside(search, entry.path)
+        if path is None or not entry.is_file():
+            return
+        status = entry.stat()
+    except OSError:
+        return
+    identity = (status.st_dev, status.st_ino)
+    if identity in search.files:
+        return
+    search.files.add(identity)
+    yield RolloutFile(
+        agent=search.agent,
+        path=path,
+        thread_id=thread_id,
+        archived=archived,
+        size=status.st_size,
+        mtime_ns=status.st_mtime_ns,
+        inode=status.st_ino,
+        device=status.st_dev,
+    )
+
+
+def _resolved_inside(search: _Search, path: str) -> str | None:
+    real = os.path.realpath(path)
+    # The target must lie where opening will look for it: below a log folder.
+    return real if any(is_below(real, root) for root in search.roots) else None

@@ -1,0 +1,48 @@
+"""Where each agent keeps its logs: the home, and below it the folders that hold rollouts.
+
+The home and those folders may be symbolic links (a home on another disk is common). They are resolved once, here;
+whatever else below them is a link is judged by where it leads.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from memory_pipeline.records import Agent
+
+#: Folders below the home that hold rollouts, in the order in which they are searched.
+LOG_FOLDERS: Mapping[Agent, tuple[str, ...]] = {
+    Agent.CODEX: ("sessions", "archived_sessions"),
+    Agent.CLAUDE: ("projects",),
+    Agent.JOURNAL: ("",),
+}
+
+
+def log_roots(agent: Agent, home: str) -> tuple[tuple[str, str], ...]:
+    """List ``(folder name, resolved path)`` of an agent's existing log folders. A missing home has none."""
+    roots = []
+    for name in LOG_FOLDERS[agent]:
+        path = Path(os.path.realpath(Path(home, name)))
+        if path.is_dir():
+            roots.append((name, str(path)))
+    return tuple(roots)
+
+
+def home_problem(agent: Agent, home: str) -> str | None:
+    """Say in one sentence why a home can't be searched, or None when it can."""
+    if not os.path.lexists(home):
+        return f"the home of {agent.value} {home} does not exist; set sources.{agent.value}.home"
+    if not Path(home).exists():
+        return f"the home of {agent.value} {home} is a link that leads nowhere; set sources.{agent.value}.home"
+    if not Path(home).is_dir():
+        return f"the home of {agent.value} {home} is not a folder; set sources.{agent.value}.home"
+    if not os.access(home, os.R_OK | os.X_OK):
+        return f"the home of {agent.value} {home} can't be read: permission denied"
+    return None
+
+
+def is_below(path: str, folder: str) -> bool:
+    """Whether a resolved path lies inside a resolved folder (or is it)."""
+    return path == folder or path.startswith(folder.rstrip("/") + "/")

@@ -1,0 +1,181 @@
+"""Opening a rollout safely, and its plain text as a stream of bounded chunks.
+
+Only regular files below the agent's log folders are opened, component by component, following no link and never
+blocking, so that a FIFO or a link swapped in after the search does no harm. The size is taken at the opening and
+reading stops there: a log that grows meanwhile is read to one consistent point. Time stamps are left as they are
+where the system allows it (``O_NOATIME``).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from types import TracebackType
+
+from memory_pipeline.errors import RolloutError
+from memory_pipeline.records import RolloutFile
+from memory_pipeline.rollouts.homes import log_roots
+
+CHUNK_BYTES = 1 << 20
+# A zstd block of four bytes may stand for 128 KiB: small bites keep a decompression bomb from filling memory.
+_COMPRESSED_BITE_BYTES = 2 << 10
+_MAX_ZSTD_WINDOW_BYTES = 1 << 26
+_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+_NO_ATIME = getattr(os, "O_NOATIME", 0)
+
+
+class PlainText:
+    """The plain text of an opened rollout. ``cut`` names why reading stopped early, None when it did not.
+
+    ``cut`` is ``cut_frame`` (a zstd frame is torn or damaged), ``past_limit`` (more than ``max_bytes`` of plain
+    text) or ``vanished`` (the file shrank while it was read); what was read before that stands.
+    """
+
+    def __init__(self, descriptor: int, size: int, mtime: float, *, compressed: bool, max_bytes: int) -> None:
+        self.size = size
+        self.mtime = mtime
+        self.cut: str | None = None
+        self._descriptor = descriptor
+        self._compressed = compressed
+        self._max_bytes = max_bytes
+
+    def __enter__(self) -> PlainText:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file. Closing twice is fine."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield the plain text in order, in pieces of bounded size, to the size at opening or ``max_bytes``."""
+        left = self._max_bytes
+        for chunk in self._unzipped() if self._compressed else self._stored(CHUNK_BYTES):
+            if len(chunk) > left:
+                self.cut = "past_limit"
+                yield chunk[:left]
+                return
+            left -= len(chunk)
+            yield chunk
+
+    def _stored(self, bite: int) -> Iterator[bytes]:
+        left = self.size
+        while left > 0:
+            try:
+                chunk = os.read(self._descriptor, min(bite, left))
+            except OSError as error:
+                raise RolloutError(f"reading failed: {error.strerror or error}") from error
+            if not chunk:
+                self.cut = "vanished"
+                return
+            left -= len(chunk)
+            yield chunk
+
+    def _unzipped(self) -> Iterator[bytes]:
+        import zstandard
+
+        context = zstandard.ZstdDecompressor(max_window_size=_MAX_ZSTD_WINDOW_BYTES)
+        frame = None
+        for chunk in self._stored(CHUNK_BYTES):
+            for start in range(0, len(chunk), _COMPRESSED_BITE_BYTES):
+                bite = chunk[start : start + _COMPRESSED_BITE_BYTES]
+                while bite:
+                    frame = frame or context.decompressobj()
+                    try:
+                        plain = frame.decompress(bite)
+                    except zstandard.ZstdError:
+                        self.cut = "cut_frame"
+                        return
+                    bite = frame.unused_data if frame.eof else b""
+                    if frame.eof:
+                        frame = None
+                    if plain:
+                        yield plain
+        if frame is not None:
+            self.cut = "cut_frame"
+
+
+def open_rollout(file: RolloutFile, home: str, *, max_bytes: int) -> PlainText:
+    """Open a rollout for reading as plain text.
+
+    Raises:
+        RolloutError: it vanished, is not a regular file, lies outside the agent's log folders, or may not be read.
+    """
+    descriptor = _open_below(file, home)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise RolloutError(f"{file.path}: not a regular file ({_kind_of(status.st_mode)}); it is passed over")
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return PlainText(
+        descriptor,
+        status.st_size,
+        status.st_mtime,
+        compressed=file.path.endswith(".zst"),
+        max_bytes=max_bytes,
+    )
+
+
+def _open_below(file: RolloutFile, home: str) -> int:
+    root, parts = _split_below(file, home)
+    folder = -1
+    try:
+        folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        for part in parts[:-1]:
+            deeper = os.open(part, _FLAGS | os.O_DIRECTORY, dir_fd=folder)
+            os.close(folder)
+            folder = deeper
+        return _open_file(parts[-1], folder)
+    except OSError as error:
+        raise RolloutError(f"{file.path}: {_reason(error)}") from error
+    finally:
+        if folder >= 0:
+            os.close(folder)
+
+
+def _split_below(file: RolloutFile, home: str) -> tuple[str, list[str]]:
+    for _, root in log_roots(file.agent, home):
+        prefix = root.rstrip("/") + "/"
+        if file.path.startswith(prefix):
+            parts = file.path[len(prefix) :].split("/")
+            if all(part not in ("", ".", "..") for part in parts):
+                return root, parts
+    if not os.path.lexists(file.path):
+        raise RolloutError(f"{file.path}: no longer there")
+    raise RolloutError(f"{file.path}: lies outside the {file.agent.value} logs below {home}; it is not read")
+
+
+def _open_file(name: str, folder: int) -> int:
+    flags = _FLAGS | os.O_NONBLOCK
+    try:
+        return os.open(name, flags | _NO_ATIME, dir_fd=folder)
+    except PermissionError:
+        # O_NOATIME is for the owner only; another's readable file is read without it.
+        return os.open(name, flags, dir_fd=folder)
+
+
+def _reason(error: OSError) -> str:
+    if error.errno in (errno.ENOENT, errno.ENOTDIR):
+        return "no longer there"
+    if error.errno in (errno.ELOOP, errno.EMLINK):
+        return "a symbolic link stands where a file or folder was; it is not followed"
+    if error.errno == errno.ENXIO:
+        return "not a regular file (socket or device); it is passed over"
+    return f"can't be opened: {error.strerror or error}"
+
+
+def _kind_of(mode: int) -> str:
+    for name, test in (("folder", stat.S_ISDIR), ("FIFO", stat.S_ISFIFO), ("socket", stat.S_ISSOCK)):
+        if test(mode):
+            return name
+    return "device"

@@ -1,0 +1,51 @@
+"""Folders as logs write them, brought to one form: POSIX, Windows, UNC and ``file://``."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from urllib.parse import unquote, urlsplit
+
+_DRIVE = re.compile(r"^/?([A-Za-z]):(?:[\\/]|$)")
+
+
+def is_windows_path(path: str) -> bool:
+    r"""Whether a path is one of Windows: ``C:\…``, ``C:/…``, ``\\server\share``, ``\\?\…``."""
+    return bool(_DRIVE.match(path)) or path.startswith("\\\\")
+
+
+def plain_path(written: object) -> str | None:
+    r"""Bring a folder as a log writes it to one form, or None when it is no folder.
+
+    ``file://`` URIs become paths; ``\\?\`` prefixes go; Windows separators become ``/`` and drive letters capitals;
+    double separators, ``.`` and a trailing separator go. Nothing is looked up on disk. A relative path is none.
+    """
+    if not isinstance(written, str) or not written.strip() or "\0" in written:
+        return None
+    path = written.strip()
+    if path[:7].lower() == "file://":
+        path = _from_uri(path)
+    if path.startswith("\\\\?\\UNC\\"):
+        path = "\\\\" + path[8:]
+    elif path.startswith(("\\\\?\\", "\\\\.\\")):
+        path = path[4:]
+    drive = _DRIVE.match(path)
+    if drive:
+        rest = path[drive.end() :].replace("\\", "/")
+        return f"{drive.group(1).upper()}:{posixpath.normpath('/' + rest)}"
+    if path.startswith("\\\\"):
+        return "//" + posixpath.normpath(path.replace("\\", "/")).lstrip("/")
+    if path.startswith("//"):
+        # What a file:// URI with a host, or POSIX itself, gives: two leading separators are kept as they are.
+        return "//" + posixpath.normpath(path).lstrip("/")
+    return posixpath.normpath(path) if path.startswith("/") else None
+
+
+def _from_uri(uri: str) -> str:
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return ""
+    path = unquote(parts.path)
+    host = "" if parts.netloc.lower() == "localhost" else parts.netloc
+    return f"//{host}{path}" if host else path

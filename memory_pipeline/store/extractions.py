@@ -1,0 +1,293 @@
+"""What phase one stored for each thread: raw memory, summary, entries and their evidence."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+
+import orjson
+
+from memory_pipeline.records import (
+    WITHDRAWING_GATES,
+    Coverage,
+    Entry,
+    EntryKind,
+    EvidenceLine,
+    Extraction,
+    IndexedThread,
+    SelectedThread,
+    Speaker,
+    StoredExtraction,
+    Task,
+    TaskOutcome,
+    Usage,
+)
+from memory_pipeline.store.connection import immediate
+from memory_pipeline.store.threads import select_threads
+
+_WITHDRAWING = ", ".join(f"'{gate}'" for gate in sorted(WITHDRAWING_GATES))
+
+#: An entry that stands: its thread still says it, and no gate withdraws what the thread said.
+STANDING = f"e.withdrawn_at IS NULL AND (t.gate IS NULL OR t.gate NOT IN ({_WITHDRAWING}))"
+
+
+class Extractions:
+    """The outputs of phase one."""
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+        self._connect = connect
+
+    def get(self, thread_id: str) -> StoredExtraction | None:
+        """Return what was stored for a thread, with the entries that it still says; None if nothing ever was."""
+        connection = self._connect()
+        row = connection.execute("SELECT * FROM extractions WHERE thread_id = ?", (thread_id,)).fetchone()
+        return _stored(connection, row) if row else None
+
+    def entries(self, thread_id: str) -> tuple[Entry, ...]:
+        """Return the entries that a thread says now, in its order, whatever its gate."""
+        return read_entries(self._connect(), "e.thread_id = ? AND e.withdrawn_at IS NULL", (thread_id,))
+
+    def standing_entries(self, entry_ids: Sequence[str]) -> dict[str, Entry]:
+        """Return, by id, those of the given entries that still stand."""
+        found: dict[str, Entry] = {}
+        for start in range(0, len(entry_ids), 500):
+            part = tuple(entry_ids[start : start + 500])
+            marks = ", ".join("?" for _ in part)
+            found |= {
+                e.entry_id: e for e in read_entries(self._connect(), f"e.entry_id IN ({marks}) AND {STANDING}", part)
+            }
+        return found
+
+    def select(self, *, limit: int) -> list[SelectedThread]:
+        """Pick the raw memories that one consolidation reads.
+
+        Included are threads with an entry that stands. Most used first, then the most recently used or, if never used,
+        generated, then by id; at most ``limit``; returned in ascending thread id.
+        """
+        connection = self._connect()
+        rows = connection.execute(
+            f"""
+            SELECT x.*, coalesce(u.count, 0) AS usage_count, u.last_usage
+            FROM extractions AS x
+            LEFT JOIN usage AS u ON u.subject = 'thread' AND u.subject_id = x.thread_id
+            WHERE EXISTS (
+                SELECT 1 FROM entries AS e JOIN threads AS t ON t.thread_id = e.thread_id
+                WHERE e.thread_id = x.thread_id AND {STANDING}
+            )
+            ORDER BY usage_count DESC, coalesce(u.last_usage, x.generated_at) DESC, x.thread_id
+            LIMIT ?
+            """,
+            (limit,),
+        ).fetchall()
+        threads = _threads_by_id(connection, [row["thread_id"] for row in rows])
+        selected = [
+            SelectedThread(
+                thread=threads[row["thread_id"]],
+                extraction=_stored(connection, row),
+                usage=Usage(count=row["usage_count"], last_usage=row["last_usage"]),
+            )
+            for row in rows
+        ]
+        return sorted(selected, key=lambda item: item.thread.thread_id)
+
+    def get_selected(self, thread_ids: Sequence[str]) -> list[SelectedThread]:
+        """Return these threads with what was stored for them, in ascending thread id."""
+        connection = self._connect()
+        threads = _threads_by_id(connection, thread_ids)
+        found = []
+        for thread_id in sorted(threads):
+            row = connection.execute("SELECT * FROM extractions WHERE thread_id = ?", (thread_id,)).fetchone()
+            if row:
+                found.append(
+                    SelectedThread(
+                        thread=threads[thread_id],
+                        extraction=_stored(connection, row),
+                        usage=read_usage(connection, "thread", thread_id),
+                    )
+                )
+        return found
+
+    def count(self) -> int:
+        """Count the threads that were extracted."""
+        return int(self._connect().execute("SELECT count(*) FROM extractions").fetchone()[0])
+
+    def record_usage(self, subject: str, subject_id: str, *, now: float) -> None:
+        """Count one use of a ``thread`` or a ``memory``."""
+        with immediate(self._connect()) as connection:
+            connection.execute(
+                """
+                INSERT INTO usage (subject, subject_id, count, last_usage) VALUES (?, ?, 1, ?)
+                ON CONFLICT (subject, subject_id) DO UPDATE
+                SET count = usage.count + 1, last_usage = max(usage.last_usage, excluded.last_usage)
+                """,
+                (subject, subject_id, now),
+            )
+
+    def usage(self, subject: str, subject_id: str) -> Usage:
+        """Return how often a ``thread`` or a ``memory`` was used."""
+        return read_usage(self._connect(), subject, subject_id)
+
+
+def store_extraction(
+    connection: sqlite3.Connection, extraction: Extraction, *, source_digest: str, source_updated_at: float, now: float
+) -> None:
+    """Replace what a thread says, inside the caller's transaction; entries no longer there are withdrawn."""
+    entries = [entry for task in extraction.tasks for entry in task.entries]
+    connection.execute(
+        """
+        INSERT OR REPLACE INTO extractions (thread_id, rollout_summary, slug, raw_memory, tasks, coverage, source_digest,
+            source_updated_at, generated_at, dropped_entries)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        (
+            extraction.thread_id,
+            extraction.rollout_summary,
+            extraction.slug,
+            extraction.raw_memory,
+            orjson.dumps(
+                [
+                    {
+                        "title": task.title,
+                        "outcome": task.outcome,
+                        "entries": [entry.entry_id for entry in task.entries],
+                    }
+                    for task in extraction.tasks
+                ]
+            ).decode(),
+            extraction.coverage,
+            source_digest,
+            source_updated_at,
+            now,
+            orjson.dumps(dict(sorted(extraction.dropped_entries.items()))).decode(),
+        ),
+    )
+    kept = {entry.entry_id for entry in entries}
+    said = connection.execute(
+        "SELECT entry_id FROM entries WHERE thread_id = ? AND withdrawn_at IS NULL", (extraction.thread_id,)
+    ).fetchall()
+    connection.executemany(
+        "UPDATE entries SET withdrawn_at = ? WHERE entry_id = ?",
+        [(now, row["entry_id"]) for row in said if row["entry_id"] not in kept],
+    )
+    for position, entry in enumerate(entries):
+        _store_entry(connection, entry, position, now)
+
+
+def read_entries(connection: sqlite3.Connection, where: str, values: Sequence[object]) -> tuple[Entry, ...]:
+    """Return the entries that a condition on ``e`` and ``t`` picks, by thread and position."""
+    rows = connection.execute(
+        f"""
+        SELECT e.* FROM entries AS e JOIN threads AS t ON t.thread_id = e.thread_id
+        WHERE {where} ORDER BY e.thread_id, e.position, e.entry_id
+        """,
+        tuple(values),
+    ).fetchall()
+    return tuple(
+        Entry(
+            entry_id=row["entry_id"],
+            thread_id=row["thread_id"],
+            kind=EntryKind(row["kind"]),
+            scope=row["scope"],
+            condition=row["condition"],
+            statement=row["statement"],
+            evidence=_read_evidence(connection, row["entry_id"]),
+        )
+        for row in rows
+    )
+
+
+def read_usage(connection: sqlite3.Connection, subject: str, subject_id: str) -> Usage:
+    """Return how often something was used."""
+    row = connection.execute(
+        "SELECT count, last_usage FROM usage WHERE subject = ? AND subject_id = ?", (subject, subject_id)
+    ).fetchone()
+    return Usage(count=row["count"], last_usage=row["last_usage"]) if row else Usage()
+
+
+def _threads_by_id(connection: sqlite3.Connection, thread_ids: Sequence[str]) -> dict[str, IndexedThread]:
+    found: dict[str, IndexedThread] = {}
+    for start in range(0, len(thread_ids), 500):
+        part = tuple(thread_ids[start : start + 500])
+        marks = ", ".join("?" for _ in part)
+        found |= {t.thread_id: t for t in select_threads(connection, f"WHERE t.thread_id IN ({marks})", part)}
+    return found
+
+
+def _store_entry(connection: sqlite3.Connection, entry: Entry, position: int, now: float) -> None:
+    connection.execute(
+        """
+        INSERT INTO entries (entry_id, thread_id, position, kind, scope, condition, statement, created_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (entry_id) DO UPDATE SET position = excluded.position, withdrawn_at = NULL
+        """,
+        (
+            entry.entry_id,
+            entry.thread_id,
+            position,
+            entry.kind,
+            entry.scope,
+            entry.condition,
+            entry.statement,
+            now,
+        ),
+    )
+    connection.execute("DELETE FROM evidence WHERE entry_id = ?", (entry.entry_id,))
+    connection.executemany(
+        "INSERT INTO evidence VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (
+                entry.entry_id,
+                number,
+                line.rollout_path,
+                line.byte_start,
+                line.byte_end,
+                line.line_sha256,
+                line.speaker,
+                line.at,
+                line.quote,
+            )
+            for number, line in enumerate(entry.evidence)
+        ],
+    )
+
+
+def _read_evidence(connection: sqlite3.Connection, entry_id: str) -> tuple[EvidenceLine, ...]:
+    rows = connection.execute("SELECT * FROM evidence WHERE entry_id = ? ORDER BY position", (entry_id,))
+    return tuple(
+        EvidenceLine(
+            rollout_path=row["rollout_path"],
+            byte_start=row["byte_start"],
+            byte_end=row["byte_end"],
+            line_sha256=row["line_sha256"],
+            speaker=Speaker(row["speaker"]),
+            at=row["at"],
+            quote=row["quote"],
+        )
+        for row in rows
+    )
+
+
+def _stored(connection: sqlite3.Connection, row: sqlite3.Row) -> StoredExtraction:
+    standing = {
+        entry.entry_id: entry
+        for entry in read_entries(connection, "e.thread_id = ? AND e.withdrawn_at IS NULL", (row["thread_id"],))
+    }
+    tasks = tuple(
+        Task(
+            title=task["title"],
+            outcome=TaskOutcome(task["outcome"]),
+            entries=tuple(standing[entry_id] for entry_id in task["entries"] if entry_id in standing),
+        )
+        for task in orjson.loads(row["tasks"])
+    )
+    return StoredExtraction(
+        thread_id=row["thread_id"],
+        rollout_summary=row["rollout_summary"],
+        slug=row["slug"],
+        raw_memory=row["raw_memory"],
+        tasks=tasks,
+        coverage=Coverage(row["coverage"]),
+        generated_at=row["generated_at"],
+        source_updated_at=row["source_updated_at"],
+        dropped_entries=orjson.loads(row["dropped_entries"]),
+    )

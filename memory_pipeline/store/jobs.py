@@ -1,0 +1,291 @@
+"""The extraction jobs: enqueue, claim with a lease and a fence token, heartbeat, complete, fail, give back.
+
+Every completing write matches job, ``running`` and fence token, and returns whether it took effect. Claiming,
+completing and enqueuing each are one transaction that takes the write lock at its start.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from memory_pipeline.records import Claim, ClaimOutcome, Extraction, Gate, IndexedThread, JobState, Lease
+from memory_pipeline.store.connection import immediate
+from memory_pipeline.store.extractions import store_extraction
+from memory_pipeline.store.threads import select_threads
+
+_DUE = """
+    j.claimable = 1 AND (
+        j.state = 'pending'
+        OR (j.state = 'error' AND coalesce(j.retry_at, 0) <= :now)
+        OR (j.state = 'running' AND j.lease_until <= :now)
+    )
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProviderRest:
+    """Whether a provider rests, and what it did last."""
+
+    rest_until: float | None = None
+    failures: int = 0  # in a row
+    reason: str | None = None
+    last_success_at: float | None = None
+
+
+class Jobs:
+    """The jobs of phase one."""
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+        self._connect = connect
+
+    def set_gates(self, gates: Mapping[str, Gate | None]) -> None:
+        """Overwrite the gates of these threads, and enqueue those that pass and say something new.
+
+        A source that grew makes its thread pending again and resets its tries. One transaction.
+        """
+        with immediate(self._connect()) as connection:
+            connection.executemany(
+                "UPDATE threads SET gate = ? WHERE thread_id = ? AND gate IS NOT ?",
+                [(gate, thread_id, gate) for thread_id, gate in gates.items()],
+            )
+            connection.executemany(
+                """
+                INSERT INTO jobs (thread_id, state, source_digest, order_at, claimable)
+                SELECT thread_id, 'pending', content_digest, updated_at, 1 FROM threads
+                WHERE thread_id = ? AND present = 1
+                ON CONFLICT (thread_id) DO UPDATE
+                SET state = 'pending', source_digest = excluded.source_digest, order_at = excluded.order_at,
+                    attempts = 0, yields = 0, provider_faults = 0, retry_at = NULL, last_error = NULL
+                WHERE jobs.source_digest <> excluded.source_digest AND jobs.state <> 'running'
+                """,
+                [(thread_id,) for thread_id, gate in gates.items() if gate is None],
+            )
+            connection.executemany(
+                """
+                UPDATE jobs SET claimable = new.value
+                FROM (
+                    SELECT t.thread_id, (t.gate IS NULL AND t.present = 1 AND j.state IN ('pending', 'error', 'running'))
+                        AS value
+                    FROM threads AS t JOIN jobs AS j ON j.thread_id = t.thread_id WHERE t.thread_id = ?
+                ) AS new
+                WHERE jobs.thread_id = new.thread_id AND jobs.claimable <> new.value
+                """,
+                [(thread_id,) for thread_id in gates],
+            )
+
+    def count_due(self, *, now: float) -> int:
+        """Count the jobs that a claim could take now."""
+        row = self._connect().execute(f"SELECT count(*) FROM jobs AS j WHERE {_DUE}", {"now": now}).fetchone()
+        return int(row[0])
+
+    def claim(
+        self, *, owner: str, now: float, lease_seconds: float, max_attempts: int, provider: str | None = None
+    ) -> Claim:
+        """Lease the newest due job to ``owner``; ``provider`` names the one whose rest forbids claiming.
+
+        Due is what is pending, failed with its wait over, or left running by a worker whose lease ran out (that used a
+        try; without tries left it is exhausted instead). Newest words first, then by thread id; a thread on
+        which the provider failed lets the others go first, so that one bad input can't starve them.
+        """
+        with immediate(self._connect()) as connection:
+            rest = _rest(connection, provider) if provider else ProviderRest()
+            if rest.rest_until is not None and rest.rest_until > now:
+                return Claim(outcome=ClaimOutcome.RESTING, rest_until=rest.rest_until)
+            _exhaust_dead(connection, now=now, max_attempts=max_attempts)
+            row = connection.execute(
+                f"SELECT j.thread_id FROM jobs AS j WHERE {_DUE} ORDER BY j.yields, j.order_at DESC, j.thread_id LIMIT 1",
+                {"now": now},
+            ).fetchone()
+            if row is None:
+                return Claim(outcome=ClaimOutcome.NOTHING_DUE)
+            lease_until = now + lease_seconds
+            taken = connection.execute(
+                """
+                UPDATE jobs SET state = 'running', owner = ?, fence = fence + 1, attempts = attempts + 1,
+                    lease_until = ?, retry_at = NULL
+                WHERE thread_id = ? RETURNING fence, attempts, provider_faults
+                """,
+                (owner, lease_until, row["thread_id"]),
+            ).fetchone()
+            thread = select_threads(connection, "WHERE t.thread_id = ?", (row["thread_id"],))[0]
+        lease = Lease(
+            thread=thread,
+            owner=owner,
+            fence=taken["fence"],
+            attempt=taken["attempts"],
+            provider_faults=taken["provider_faults"],
+            lease_until=lease_until,
+        )
+        return Claim(outcome=ClaimOutcome.CLAIMED, lease=lease)
+
+    def heartbeat(self, leases: Iterable[Lease], *, now: float, lease_seconds: float) -> set[str]:
+        """Extend leases; returns the thread ids that are still held. A lease that is missing there was lost."""
+        held = set()
+        with immediate(self._connect()) as connection:
+            for lease in leases:
+                changed = connection.execute(
+                    "UPDATE jobs SET lease_until = ? WHERE thread_id = ? AND state = 'running' AND fence = ?",
+                    (now + lease_seconds, lease.thread.thread_id, lease.fence),
+                )
+                if changed.rowcount == 1:
+                    held.add(lease.thread.thread_id)
+        return held
+
+    def complete(self, lease: Lease, extraction: Extraction, *, now: float, provider: str | None = None) -> bool:
+        """Store the outcome of an extraction together with the end of its job; false when the lease was lost."""
+        state = JobState.NO_OUTPUT if extraction.is_empty else JobState.DONE
+        with immediate(self._connect()) as connection:
+            if not _end(connection, lease, state, now=now, last_error=None, retry_at=None):
+                return False
+            store_extraction(
+                connection,
+                extraction,
+                source_digest=lease.thread.content_digest,
+                source_updated_at=lease.thread.updated_at,
+                now=now,
+            )
+            if provider:
+                connection.execute(
+                    """
+                    INSERT INTO provider_rests (provider, failures, last_success_at) VALUES (?, 0, ?)
+                    ON CONFLICT (provider) DO UPDATE SET failures = 0, rest_until = NULL, reason = NULL,
+                        last_success_at = excluded.last_success_at
+                    """,
+                    (provider, now),
+                )
+            _raise_watermark(connection, "extracted_source", lease.thread.updated_at)
+        return True
+
+    def fail(self, lease: Lease, message: str, *, now: float, retry_at: float, max_attempts: int) -> bool:
+        """Store a fault of this thread: a try is used, and without tries left the thread is exhausted."""
+        exhausted = lease.attempt >= max_attempts
+        state = JobState.EXHAUSTED if exhausted else JobState.ERROR
+        with immediate(self._connect()) as connection:
+            return _end(connection, lease, state, now=now, last_error=message, retry_at=None if exhausted else retry_at)
+
+    def fail_provider(self, lease: Lease, message: str, *, provider: str, now: float, retry_at: float) -> bool:
+        """Store a fault of the provider: no try is used, and the provider rests for everyone until ``retry_at``."""
+        with immediate(self._connect()) as connection:
+            if not _end(connection, lease, JobState.ERROR, now=now, last_error=message, retry_at=retry_at):
+                return False
+            connection.execute(
+                "UPDATE jobs SET attempts = attempts - 1, provider_faults = provider_faults + 1, yields = 1 WHERE thread_id = ?",
+                (lease.thread.thread_id,),
+            )
+            connection.execute(
+                """
+                INSERT INTO provider_rests (provider, rest_until, failures, reason) VALUES (?, ?, 1, ?)
+                ON CONFLICT (provider) DO UPDATE SET failures = provider_rests.failures + 1, reason = excluded.reason,
+                    rest_until = max(coalesce(provider_rests.rest_until, 0), excluded.rest_until)
+                """,
+                (provider, retry_at, message),
+            )
+        return True
+
+    def give_back(self, lease: Lease) -> bool:
+        """Return a job unfinished: pending at once, no try used; false when the lease was lost."""
+        with immediate(self._connect()) as connection:
+            changed = connection.execute(
+                """
+                UPDATE jobs SET state = 'pending', attempts = attempts - 1, owner = NULL, lease_until = NULL
+                WHERE thread_id = ? AND state = 'running' AND fence = ?
+                """,
+                (lease.thread.thread_id, lease.fence),
+            )
+            return changed.rowcount == 1
+
+    def retry(self, thread_id: str) -> bool:
+        """Give a thread another go, with all its tries; false when it runs right now or never passed a gate."""
+        with immediate(self._connect()) as connection:
+            changed = connection.execute(
+                """
+                UPDATE jobs SET state = 'pending', attempts = 0, yields = 0, provider_faults = 0, retry_at = NULL,
+                    last_error = NULL, claimable = (
+                        SELECT gate IS NULL AND present = 1 FROM threads WHERE threads.thread_id = jobs.thread_id
+                    )
+                WHERE thread_id = ? AND state <> 'running'
+                """,
+                (thread_id,),
+            )
+            return changed.rowcount == 1
+
+    def provider_rest(self, provider: str) -> ProviderRest:
+        """Return whether a provider rests, and its faults in a row."""
+        return _rest(self._connect(), provider)
+
+    def end_rest(self, provider: str) -> None:
+        """Let a provider be asked again at once, because a person asked for another go."""
+        with immediate(self._connect()) as connection:
+            connection.execute("UPDATE provider_rests SET rest_until = NULL WHERE provider = ?", (provider,))
+
+    def counts_by_state(self) -> dict[str, int]:
+        """Count the threads by shown state: gated ones as gated, whatever their job says."""
+        threads: Sequence[IndexedThread] = select_threads(self._connect(), "", ())
+        counts: dict[str, int] = {}
+        for thread in threads:
+            counts[thread.state] = counts.get(thread.state, 0) + 1
+        return dict(sorted(counts.items()))
+
+    def next_retry_at(self, *, now: float) -> float | None:
+        """Return when the next waiting job is due, None when none waits."""
+        row = (
+            self._connect()
+            .execute("SELECT min(retry_at) FROM jobs WHERE claimable = 1 AND state = 'error' AND retry_at > ?", (now,))
+            .fetchone()
+        )
+        return None if row[0] is None else float(row[0])
+
+
+def _end(
+    connection: sqlite3.Connection,
+    lease: Lease,
+    state: JobState,
+    *,
+    now: float,
+    last_error: str | None,
+    retry_at: float | None,
+) -> bool:
+    changed = connection.execute(
+        """
+        UPDATE jobs SET state = ?, claimable = ?, owner = NULL, lease_until = NULL, retry_at = ?, last_error = ?,
+            finished_at = ?
+        WHERE thread_id = ? AND state = 'running' AND fence = ?
+        """,
+        (state, state == JobState.ERROR, retry_at, last_error, now, lease.thread.thread_id, lease.fence),
+    )
+    return changed.rowcount == 1
+
+
+def _exhaust_dead(connection: sqlite3.Connection, *, now: float, max_attempts: int) -> None:
+    connection.execute(
+        """
+        UPDATE jobs SET state = 'exhausted', claimable = 0, owner = NULL, lease_until = NULL,
+            last_error = 'the worker died ' || attempts || ' times while reading this thread', finished_at = ?
+        WHERE state = 'running' AND lease_until <= ? AND attempts >= ?
+        """,
+        (now, now, max_attempts),
+    )
+
+
+def _rest(connection: sqlite3.Connection, provider: str) -> ProviderRest:
+    row = connection.execute("SELECT * FROM provider_rests WHERE provider = ?", (provider,)).fetchone()
+    if row is None:
+        return ProviderRest()
+    return ProviderRest(
+        rest_until=row["rest_until"],
+        failures=row["failures"],
+        reason=row["reason"],
+        last_success_at=row["last_success_at"],
+    )
+
+
+def _raise_watermark(connection: sqlite3.Connection, name: str, value: float) -> None:
+    connection.execute(
+        """
+        INSERT INTO watermarks (name, value) VALUES (?, ?)
+        ON CONFLICT (name) DO UPDATE SET value = max(watermarks.value, excluded.value)
+        """,
+        (name, value),
+    )

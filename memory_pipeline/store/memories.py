@@ -1,0 +1,284 @@
+"""The memories and what each consolidation did to them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from memory_pipeline.records import (
+    Entry,
+    EntryKind,
+    Memory,
+    MemoryStatus,
+    Operation,
+    OperationKind,
+    Usage,
+)
+from memory_pipeline.store.connection import immediate
+from memory_pipeline.store.extractions import STANDING, read_entries
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LastConsolidation:
+    """How the newest consolidation stands."""
+
+    consolidation_id: int
+    state: str  # running, publishing, done or failed
+    started_at: float
+    finished_at: float | None
+    failures: int  # in a row, this one included
+    retry_at: float | None
+    error: str | None
+
+
+class Memories:
+    """The memories. Only a consolidation changes them, all of its operations in one transaction."""
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+        self._connect = connect
+
+    def every(self, *, status: MemoryStatus | None = None) -> list[Memory]:
+        """Return memories by scope, kind, first seen and id; all of them, or those of one status."""
+        connection = self._connect()
+        where, values = ("WHERE status = ?", (status,)) if status else ("", ())
+        rows = connection.execute(f"SELECT * FROM memories {where} ORDER BY scope, kind, first_seen, memory_id", values)
+        return _memories(connection, rows.fetchall())
+
+    def get(self, memory_id: str) -> Memory | None:
+        """Return one memory, or None."""
+        connection = self._connect()
+        rows = connection.execute("SELECT * FROM memories WHERE memory_id = ?", (memory_id,)).fetchall()
+        return _memories(connection, rows)[0] if rows else None
+
+    def find_by_prefix(self, prefix: str, *, limit: int = 10) -> list[Memory]:
+        """Return the memories whose id starts with ``prefix``, by id, at most ``limit``."""
+        connection = self._connect()
+        rows = connection.execute(
+            "SELECT * FROM memories WHERE substr(memory_id, 1, ?) = ? ORDER BY memory_id LIMIT ?",
+            (len(prefix), prefix, limit),
+        ).fetchall()
+        return _memories(connection, rows)
+
+    def unplaced_entries(self, thread_ids: Sequence[str]) -> list[Entry]:
+        """Return the standing entries of these threads that no memory rests on, by thread and position."""
+        connection = self._connect()
+        found: list[Entry] = []
+        for thread_id in thread_ids:
+            found.extend(
+                read_entries(
+                    connection,
+                    f"""
+                    e.thread_id = ? AND {STANDING}
+                    AND NOT EXISTS (SELECT 1 FROM memory_entries AS m WHERE m.entry_id = e.entry_id)
+                    """,
+                    (thread_id,),
+                )
+            )
+        return found
+
+    def former_threads(self) -> dict[str, frozenset[str]]:
+        """Return, by memory, the threads of all entries that it ever rested on, withdrawn ones included."""
+        threads: dict[str, set[str]] = {}
+        for row in self._connect().execute(
+            "SELECT m.memory_id, e.thread_id FROM memory_entries AS m JOIN entries AS e ON e.entry_id = m.entry_id"
+        ):
+            threads.setdefault(row["memory_id"], set()).add(row["thread_id"])
+        return {memory_id: frozenset(found) for memory_id, found in threads.items()}
+
+    def counts_by_status(self) -> dict[str, int]:
+        """Count the memories by status."""
+        rows = self._connect().execute("SELECT status, count(*) AS n FROM memories GROUP BY status ORDER BY status")
+        return {row["status"]: row["n"] for row in rows}
+
+    def last_consolidation(self) -> LastConsolidation | None:
+        """Return the newest consolidation, or None if there never was one."""
+        return self._consolidation("ORDER BY consolidation_id DESC LIMIT 1")
+
+    def last_success(self) -> LastConsolidation | None:
+        """Return the newest consolidation that was published, or None."""
+        return self._consolidation("WHERE state = 'done' ORDER BY consolidation_id DESC LIMIT 1")
+
+    def begin(self, *, owner: str, now: float) -> int:
+        """Open a consolidation; a row that still says running was left by a dead run and is closed as failed."""
+        with immediate(self._connect()) as connection:
+            connection.execute(
+                """
+                UPDATE consolidations SET state = 'failed', finished_at = ?, error = 'the run died'
+                WHERE state = 'running'
+                """,
+                (now,),
+            )
+            row = connection.execute(
+                """
+                INSERT INTO consolidations (state, owner, started_at) VALUES ('running', ?, ?)
+                RETURNING consolidation_id
+                """,
+                (owner, now),
+            ).fetchone()
+        return int(row["consolidation_id"])
+
+    def commit(
+        self,
+        consolidation_id: int,
+        memories: Iterable[Memory],
+        placements: Iterable[tuple[str, str]],
+        operations: Iterable[Operation],
+        *,
+        now: float,
+    ) -> bool:
+        """Apply all operations of a consolidation and mark it as being published; false when it was taken over.
+
+        ``memories`` are the changed or new ones; ``placements`` pairs (memory, entry) that a memory newly rests on.
+        """
+        with immediate(self._connect()) as connection:
+            changed = connection.execute(
+                "UPDATE consolidations SET state = 'publishing' WHERE consolidation_id = ? AND state = 'running'",
+                (consolidation_id,),
+            )
+            if changed.rowcount != 1:
+                return False
+            for memory in memories:
+                _store_memory(connection, memory)
+            connection.executemany("INSERT OR IGNORE INTO memory_entries VALUES (?, ?)", placements)
+            connection.executemany(
+                """
+                INSERT INTO operations (consolidation_id, memory_id, operation, entry_id, other_memory_id, reason, at)
+                VALUES (?, ?, ?, ?, ?, ?, ?)
+                """,
+                [
+                    (consolidation_id, op.memory_id, op.kind, op.entry_id, op.other_memory_id, op.reason, now)
+                    for op in operations
+                ],
+            )
+        return True
+
+    def finish(self, consolidation_id: int, *, watermark: float, now: float) -> None:
+        """Mark a consolidation as published."""
+        with immediate(self._connect()) as connection:
+            connection.execute(
+                "UPDATE consolidations SET state = 'done', finished_at = ?, watermark = ? WHERE consolidation_id = ?",
+                (now, watermark, consolidation_id),
+            )
+
+    def fail(self, consolidation_id: int, error: str, *, failures: int, retry_at: float, now: float) -> None:
+        """Mark a consolidation as failed; it waits until ``retry_at``."""
+        with immediate(self._connect()) as connection:
+            connection.execute(
+                """
+                UPDATE consolidations SET state = 'failed', finished_at = ?, error = ?, failures = ?, retry_at = ?
+                WHERE consolidation_id = ? AND state IN ('running', 'publishing')
+                """,
+                (now, error, failures, retry_at, consolidation_id),
+            )
+
+    def state_of(self, consolidation_id: int) -> str | None:
+        """Return the state of one consolidation, None if it was never opened."""
+        row = (
+            self._connect()
+            .execute("SELECT state FROM consolidations WHERE consolidation_id = ?", (consolidation_id,))
+            .fetchone()
+        )
+        return None if row is None else str(row["state"])
+
+    def operations_of(self, memory_id: str) -> list[Operation]:
+        """Return what was done to a memory, oldest first."""
+        rows = self._connect().execute(
+            "SELECT * FROM operations WHERE memory_id = ? ORDER BY operation_id", (memory_id,)
+        )
+        return [
+            Operation(
+                kind=OperationKind(row["operation"]),
+                memory_id=row["memory_id"],
+                reason=row["reason"],
+                entry_id=row["entry_id"],
+                other_memory_id=row["other_memory_id"],
+            )
+            for row in rows
+        ]
+
+    def _consolidation(self, tail: str) -> LastConsolidation | None:
+        row = self._connect().execute(f"SELECT * FROM consolidations {tail}").fetchone()
+        if row is None:
+            return None
+        return LastConsolidation(
+            consolidation_id=row["consolidation_id"],
+            state=row["state"],
+            started_at=row["started_at"],
+            finished_at=row["finished_at"],
+            failures=row["failures"],
+            retry_at=row["retry_at"],
+            error=row["error"],
+        )
+
+
+def _store_memory(connection: sqlite3.Connection, memory: Memory) -> None:
+    connection.execute(
+        """
+        INSERT INTO memories (memory_id, kind, scope, condition, statement, status, pinned, first_seen, last_confirmed,
+            learned_at, superseded_by, reason)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (memory_id) DO UPDATE SET kind = excluded.kind, scope = excluded.scope,
+            condition = excluded.condition, statement = excluded.statement, status = excluded.status,
+            pinned = excluded.pinned, first_seen = excluded.first_seen, last_confirmed = excluded.last_confirmed,
+            superseded_by = excluded.superseded_by, reason = excluded.reason
+        """,
+        (
+            memory.memory_id,
+            memory.kind,
+            memory.scope,
+            memory.condition,
+            memory.statement,
+            memory.status,
+            memory.pinned,
+            memory.first_seen,
+            memory.last_confirmed,
+            memory.learned_at,
+            memory.superseded_by,
+            memory.reason,
+        ),
+    )
+
+
+def _memories(connection: sqlite3.Connection, rows: Sequence[sqlite3.Row]) -> list[Memory]:
+    wanted = {row["memory_id"] for row in rows}
+    entries: dict[str, list[tuple[str, str]]] = {}
+    for link in connection.execute(
+        f"""
+        SELECT m.memory_id, e.entry_id, e.thread_id FROM memory_entries AS m
+        JOIN entries AS e ON e.entry_id = m.entry_id JOIN threads AS t ON t.thread_id = e.thread_id
+        WHERE {STANDING} ORDER BY m.rowid
+        """
+    ):
+        if link["memory_id"] in wanted:
+            entries.setdefault(link["memory_id"], []).append((link["entry_id"], link["thread_id"]))
+    supersedes: dict[str, list[str]] = {}
+    for link in connection.execute(
+        "SELECT memory_id, superseded_by FROM memories WHERE superseded_by IS NOT NULL ORDER BY memory_id"
+    ):
+        supersedes.setdefault(link["superseded_by"], []).append(link["memory_id"])
+    usages = {
+        row["subject_id"]: Usage(count=row["count"], last_usage=row["last_usage"])
+        for row in connection.execute("SELECT * FROM usage WHERE subject = 'memory'")
+    }
+    return [
+        Memory(
+            memory_id=row["memory_id"],
+            kind=EntryKind(row["kind"]),
+            scope=row["scope"],
+            condition=row["condition"],
+            statement=row["statement"],
+            status=MemoryStatus(row["status"]),
+            pinned=bool(row["pinned"]),
+            first_seen=row["first_seen"],
+            last_confirmed=row["last_confirmed"],
+            learned_at=row["learned_at"],
+            superseded_by=row["superseded_by"],
+            reason=row["reason"],
+            entry_ids=tuple(entry_id for entry_id, _ in entries.get(row["memory_id"], ())),
+            thread_ids=tuple(sorted({thread_id for _, thread_id in entries.get(row["memory_id"], ())})),
+            supersedes=tuple(supersedes.get(row["memory_id"], ())),
+            usage=usages.get(row["memory_id"], Usage()),
+        )
+        for row in rows
+    ]

@@ -1,0 +1,253 @@
+"""The schema, as steps that each bring an older database one version further."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database, Migrations
+
+#: How many steps there are; stands in ``PRAGMA user_version`` once all are applied.
+SCHEMA_VERSION = 1
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Apply the steps that the database lacks, each in a transaction of its own.
+
+    Raises:
+        sqlite3.DatabaseError: a step failed; the steps before it stand.
+    """
+    from sqlite_utils import Database
+
+    database = Database(connection)
+    _steps().apply(database)
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def _steps() -> Migrations:
+    from sqlite_utils import Migrations
+
+    steps = Migrations("memory_pipeline")
+
+    @steps()
+    def first_schema(database: Database) -> None:
+        for statement in _FIRST_SCHEMA:
+            database.execute(statement)
+
+    return steps
+
+
+_FIRST_SCHEMA = (
+    # What was seen on disk, so that an unchanged file is not opened again. Several files may hold one thread.
+    """
+    CREATE TABLE rollout_files (
+        path TEXT PRIMARY KEY,
+        thread_id TEXT NOT NULL,
+        agent TEXT NOT NULL,
+        archived INTEGER NOT NULL,
+        size INTEGER NOT NULL,
+        mtime_ns INTEGER NOT NULL,
+        inode INTEGER NOT NULL,
+        device INTEGER NOT NULL,
+        present INTEGER NOT NULL,
+        open_error INTEGER NOT NULL
+    ) STRICT
+    """,
+    # One row a thread, overwritten: what the disk and the log say, and why it is not extracted now.
+    """
+    CREATE TABLE threads (
+        thread_id TEXT PRIMARY KEY,
+        agent TEXT NOT NULL,
+        rollout_path TEXT NOT NULL,
+        archived INTEGER NOT NULL,
+        present INTEGER NOT NULL,
+        size INTEGER NOT NULL,
+        indexed_at REAL NOT NULL,
+        index_error TEXT,
+        source TEXT NOT NULL,
+        cwd TEXT,
+        git_remote TEXT,
+        git_branch TEXT,
+        scope TEXT NOT NULL,
+        title TEXT,
+        started_at REAL,
+        updated_at REAL NOT NULL,
+        prompt_count INTEGER NOT NULL,
+        result_chars INTEGER NOT NULL,
+        gives_direction INTEGER NOT NULL,
+        memory_mode TEXT,
+        model_provider TEXT,
+        external_context INTEGER NOT NULL,
+        content_digest TEXT NOT NULL,
+        understood_lines INTEGER NOT NULL,
+        total_lines INTEGER NOT NULL,
+        skipped_lines TEXT NOT NULL,
+        unknown_types TEXT NOT NULL,
+        disabled_by_person INTEGER NOT NULL DEFAULT 0,
+        gate TEXT
+    ) STRICT
+    """,
+    # The extraction job of each thread: the lease, and the last stored outcome.
+    """
+    CREATE TABLE jobs (
+        thread_id TEXT PRIMARY KEY REFERENCES threads (thread_id) ON DELETE CASCADE,
+        state TEXT NOT NULL,
+        source_digest TEXT NOT NULL,
+        order_at REAL NOT NULL,
+        claimable INTEGER NOT NULL,
+        yields INTEGER NOT NULL DEFAULT 0,
+        attempts INTEGER NOT NULL DEFAULT 0,
+        provider_faults INTEGER NOT NULL DEFAULT 0,
+        fence INTEGER NOT NULL DEFAULT 0,
+        owner TEXT,
+        lease_until REAL,
+        retry_at REAL,
+        last_error TEXT,
+        finished_at REAL
+    ) STRICT
+    """,
+    "CREATE INDEX jobs_by_turn ON jobs (yields, order_at DESC, thread_id) WHERE claimable = 1",
+    "CREATE INDEX jobs_by_state ON jobs (state)",
+    """
+    CREATE TABLE extractions (
+        thread_id TEXT PRIMARY KEY REFERENCES threads (thread_id) ON DELETE CASCADE,
+        rollout_summary TEXT NOT NULL,
+        slug TEXT NOT NULL,
+        raw_memory TEXT NOT NULL,
+        tasks TEXT NOT NULL,
+        coverage TEXT NOT NULL,
+        source_digest TEXT NOT NULL,
+        source_updated_at REAL NOT NULL,
+        generated_at REAL NOT NULL,
+        dropped_entries TEXT NOT NULL
+    ) STRICT
+    """,
+    """
+    CREATE TABLE entries (
+        entry_id TEXT PRIMARY KEY,
+        thread_id TEXT NOT NULL REFERENCES threads (thread_id) ON DELETE CASCADE,
+        position INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        scope TEXT NOT NULL,
+        condition TEXT NOT NULL,
+        statement TEXT NOT NULL,
+        created_at REAL NOT NULL,
+        withdrawn_at REAL
+    ) STRICT
+    """,
+    "CREATE INDEX entries_by_thread ON entries (thread_id, position)",
+    """
+    CREATE TABLE evidence (
+        entry_id TEXT NOT NULL REFERENCES entries (entry_id) ON DELETE CASCADE,
+        position INTEGER NOT NULL,
+        rollout_path TEXT NOT NULL,
+        byte_start INTEGER NOT NULL,
+        byte_end INTEGER NOT NULL,
+        line_sha256 TEXT NOT NULL,
+        speaker TEXT NOT NULL,
+        at REAL,
+        quote TEXT NOT NULL,
+        PRIMARY KEY (entry_id, position)
+    ) STRICT
+    """,
+    """
+    CREATE TABLE memories (
+        memory_id TEXT PRIMARY KEY,
+        kind TEXT NOT NULL,
+        scope TEXT NOT NULL,
+        condition TEXT NOT NULL,
+        statement TEXT NOT NULL,
+        status TEXT NOT NULL,
+        pinned INTEGER NOT NULL DEFAULT 0,
+        first_seen REAL NOT NULL,
+        last_confirmed REAL NOT NULL,
+        learned_at REAL NOT NULL,
+        superseded_by TEXT REFERENCES memories (memory_id) DEFERRABLE INITIALLY DEFERRED,
+        reason TEXT NOT NULL
+    ) STRICT
+    """,
+    "CREATE INDEX memories_by_scope ON memories (status, scope)",
+    """
+    CREATE TABLE memory_entries (
+        memory_id TEXT NOT NULL REFERENCES memories (memory_id) ON DELETE CASCADE,
+        entry_id TEXT NOT NULL REFERENCES entries (entry_id) ON DELETE CASCADE,
+        PRIMARY KEY (memory_id, entry_id)
+    ) STRICT
+    """,
+    "CREATE INDEX memory_entries_by_entry ON memory_entries (entry_id)",
+    # What each consolidation did and why.
+    """
+    CREATE TABLE operations (
+        operation_id INTEGER PRIMARY KEY,
+        consolidation_id INTEGER NOT NULL REFERENCES consolidations (consolidation_id),
+        memory_id TEXT NOT NULL,
+        operation TEXT NOT NULL,
+        entry_id TEXT,
+        other_memory_id TEXT,
+        reason TEXT NOT NULL,
+        at REAL NOT NULL
+    ) STRICT
+    """,
+    "CREATE INDEX operations_by_memory ON operations (memory_id)",
+    """
+    CREATE TABLE consolidations (
+        consolidation_id INTEGER PRIMARY KEY,
+        state TEXT NOT NULL,
+        owner TEXT NOT NULL,
+        started_at REAL NOT NULL,
+        finished_at REAL,
+        failures INTEGER NOT NULL DEFAULT 0,
+        retry_at REAL,
+        error TEXT,
+        watermark REAL
+    ) STRICT
+    """,
+    # Counted per thread and per memory: cited, or opened by search or a tool.
+    """
+    CREATE TABLE usage (
+        subject TEXT NOT NULL,
+        subject_id TEXT NOT NULL,
+        count INTEGER NOT NULL,
+        last_usage REAL NOT NULL,
+        PRIMARY KEY (subject, subject_id)
+    ) STRICT
+    """,
+    # A provider that failed rests for everyone until a time.
+    """
+    CREATE TABLE provider_rests (
+        provider TEXT PRIMARY KEY,
+        rest_until REAL,
+        failures INTEGER NOT NULL,
+        reason TEXT,
+        last_success_at REAL
+    ) STRICT
+    """,
+    # What paid calls were expected to use, then what they used.
+    """
+    CREATE TABLE ledger (
+        booking_id INTEGER PRIMARY KEY,
+        at REAL NOT NULL,
+        phase TEXT NOT NULL,
+        thread_id TEXT,
+        scope TEXT,
+        model TEXT NOT NULL,
+        reserved_tokens INTEGER NOT NULL,
+        input_tokens INTEGER,
+        output_tokens INTEGER
+    ) STRICT
+    """,
+    "CREATE INDEX ledger_by_time ON ledger (at)",
+    # The newest rate-limit windows that the agents' own logs report.
+    """
+    CREATE TABLE rate_limits (
+        agent TEXT NOT NULL,
+        window TEXT NOT NULL,
+        used_percent REAL NOT NULL,
+        resets_at REAL,
+        seen_at REAL NOT NULL,
+        PRIMARY KEY (agent, window)
+    ) STRICT
+    """,
+    "CREATE TABLE watermarks (name TEXT PRIMARY KEY, value REAL NOT NULL) STRICT",
+)

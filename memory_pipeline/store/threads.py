@@ -1,0 +1,362 @@
+"""The index of threads: what the disk and the logs say, one row a thread, overwritten."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import orjson
+
+from memory_pipeline.records import (
+    Agent,
+    Gate,
+    IndexedThread,
+    JobState,
+    RateLimit,
+    RolloutFile,
+    SeenFile,
+    Source,
+    ThreadFacts,
+)
+from memory_pipeline.store.connection import immediate
+
+_SELECT_THREAD = """
+    SELECT t.*, j.state AS job_state, j.source_digest, j.attempts, j.retry_at, j.last_error,
+           x.thread_id IS NOT NULL AS extracted, coalesce(x.tasks = '[]' AND x.rollout_summary = '', 0) AS no_output
+    FROM threads AS t
+    LEFT JOIN jobs AS j ON j.thread_id = t.thread_id
+    LEFT JOIN extractions AS x ON x.thread_id = t.thread_id
+"""
+
+
+class Threads:
+    """The index. Every method that writes is one transaction."""
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+        self._connect = connect
+
+    def seen_files(self) -> dict[str, SeenFile]:
+        """Return every file ever seen, by path, those that have vanished included."""
+        rows = self._connect().execute("SELECT * FROM rollout_files")
+        return {row["path"]: _seen_file(row) for row in rows}
+
+    def record_reading(self, file: RolloutFile, facts: ThreadFacts, scope: str, *, now: float) -> None:
+        """Store what reading a file told. The thread's row follows the file that holds its latest words."""
+        with immediate(self._connect()) as connection:
+            _upsert_file(connection, file, facts.thread_id, open_error=False)
+            row = connection.execute(
+                """
+                SELECT t.rollout_path, t.updated_at, t.index_error, f.present FROM threads AS t
+                LEFT JOIN rollout_files AS f ON f.path = t.rollout_path WHERE t.thread_id = ?
+                """,
+                (facts.thread_id,),
+            ).fetchone()
+            updated_at = facts.updated_at if facts.updated_at is not None else file.mtime_ns / 1e9
+            other_file_owns = (
+                row is not None
+                and row["rollout_path"] != file.path
+                and row["present"]
+                and row["index_error"] is None
+                and row["updated_at"] >= updated_at
+            )
+            if not other_file_owns:
+                _upsert_thread(connection, file, facts, scope, updated_at, now)
+                _keep_rate_limits(connection, file.agent, facts.rate_limits)
+
+    def record_unreadable(self, file: RolloutFile, reason: str, scope: str, *, now: float) -> None:
+        """Store that a file could not be opened; what is known of its thread already stays as it was."""
+        with immediate(self._connect()) as connection:
+            seen = connection.execute("SELECT thread_id FROM rollout_files WHERE path = ?", (file.path,)).fetchone()
+            thread_id = seen["thread_id"] if seen else file.thread_id
+            _upsert_file(connection, file, thread_id, open_error=True)
+            known = connection.execute("SELECT 1 FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()
+            if known:
+                connection.execute("UPDATE threads SET index_error = ? WHERE thread_id = ?", (reason, thread_id))
+            else:
+                _upsert_thread(connection, file, _no_facts(file), scope, file.mtime_ns / 1e9, now, index_error=reason)
+
+    def record_move(self, file: RolloutFile, old: SeenFile) -> None:
+        """Let a thread follow its file to another path; nothing was said, so nothing is extracted again."""
+        with immediate(self._connect()) as connection:
+            connection.execute("DELETE FROM rollout_files WHERE path = ?", (old.path,))
+            _upsert_file(connection, file, old.thread_id, open_error=False)
+            connection.execute(
+                """
+                UPDATE threads SET rollout_path = ?, archived = ?, present = 1
+                WHERE thread_id = ? AND rollout_path = ?
+                """,
+                (file.path, file.archived, old.thread_id, old.path),
+            )
+
+    def record_presence(self, *, returned: Sequence[str], vanished: Sequence[str]) -> None:
+        """Note which known paths are on disk again and which are gone; the threads of the latter keep their rows."""
+        if not returned and not vanished:
+            return
+        with immediate(self._connect()) as connection:
+            for present, paths in ((1, returned), (0, vanished)):
+                values = [(present, path) for path in paths]
+                connection.executemany("UPDATE rollout_files SET present = ? WHERE path = ?", values)
+                connection.executemany("UPDATE threads SET present = ? WHERE rollout_path = ?", values)
+
+    def set_disabled(self, thread_id: str, *, disabled: bool) -> bool:
+        """Set the person's own switch on one thread; false when there is no such thread."""
+        with immediate(self._connect()) as connection:
+            changed = connection.execute(
+                "UPDATE threads SET disabled_by_person = ? WHERE thread_id = ?", (disabled, thread_id)
+            )
+            return changed.rowcount == 1
+
+    def get(self, thread_id: str) -> IndexedThread | None:
+        """Return one thread, or None."""
+        row = self._connect().execute(f"{_SELECT_THREAD} WHERE t.thread_id = ?", (thread_id,)).fetchone()
+        return _thread(row) if row else None
+
+    def find_by_prefix(self, prefix: str, *, limit: int = 10) -> list[IndexedThread]:
+        """Return the threads whose id starts with ``prefix``, by id, at most ``limit``."""
+        rows = self._connect().execute(
+            f"{_SELECT_THREAD} WHERE substr(t.thread_id, 1, ?) = ? ORDER BY t.thread_id LIMIT ?",
+            (len(prefix), prefix, limit),
+        )
+        return [_thread(row) for row in rows]
+
+    def every(self) -> list[IndexedThread]:
+        """Return all threads, vanished ones included, newest words first, then by id."""
+        rows = self._connect().execute(f"{_SELECT_THREAD} ORDER BY t.updated_at DESC, t.thread_id")
+        return [_thread(row) for row in rows]
+
+    def gate_counts(self) -> dict[str, int]:
+        """Count, by gate, the threads on disk that a gate holds back."""
+        rows = self._connect().execute(
+            "SELECT gate, count(*) AS n FROM threads WHERE present = 1 AND gate IS NOT NULL GROUP BY gate ORDER BY gate"
+        )
+        return {row["gate"]: row["n"] for row in rows}
+
+    def scopes_with_remote(self) -> dict[str, str]:
+        """Return the scope of every working folder for which any log records a git remote."""
+        rows = self._connect().execute(
+            """
+            SELECT cwd, scope FROM threads WHERE git_remote IS NOT NULL AND cwd IS NOT NULL
+            ORDER BY updated_at, thread_id
+            """
+        )
+        return {row["cwd"]: row["scope"] for row in rows}
+
+    def rescope(self, scopes: Mapping[str, str]) -> None:
+        """Give threads of these folders these scopes, where their own log named no remote.
+
+        What they said moves along, and so does a memory that rests on nothing of the old scope.
+        """
+        with immediate(self._connect()) as connection:
+            for cwd, scope in scopes.items():
+                moved = connection.execute(
+                    """
+                    UPDATE threads SET scope = ? WHERE cwd = ? AND git_remote IS NULL AND scope <> ?
+                    RETURNING thread_id
+                    """,
+                    (scope, cwd, scope),
+                ).fetchall()
+                for row in moved:
+                    _move_entries(connection, row["thread_id"], scope)
+
+    def rate_limits(self) -> list[RateLimit]:
+        """Return the newest rate-limit window of each agent."""
+        rows = self._connect().execute("SELECT * FROM rate_limits ORDER BY agent, window")
+        return [
+            RateLimit(
+                used_percent=row["used_percent"],
+                window_minutes=None,
+                resets_at=row["resets_at"],
+                seen_at=row["seen_at"],
+            )
+            for row in rows
+        ]
+
+
+def select_threads(connection: sqlite3.Connection, where: str, values: Iterable[object]) -> list[IndexedThread]:
+    """Return the threads that a condition on ``t``, ``j`` or ``x`` picks, with its own order and limit."""
+    return [_thread(row) for row in connection.execute(f"{_SELECT_THREAD} {where}", tuple(values))]
+
+
+def _upsert_file(connection: sqlite3.Connection, file: RolloutFile, thread_id: str, *, open_error: bool) -> None:
+    connection.execute(
+        """
+        INSERT OR REPLACE INTO rollout_files
+            (path, thread_id, agent, archived, size, mtime_ns, inode, device, present, open_error)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?)
+        """,
+        (
+            file.path,
+            thread_id,
+            file.agent,
+            file.archived,
+            file.size,
+            file.mtime_ns,
+            file.inode,
+            file.device,
+            open_error,
+        ),
+    )
+
+
+def _upsert_thread(
+    connection: sqlite3.Connection,
+    file: RolloutFile,
+    facts: ThreadFacts,
+    scope: str,
+    updated_at: float,
+    now: float,
+    index_error: str | None = None,
+) -> None:
+    columns = {
+        "thread_id": facts.thread_id,
+        "agent": facts.agent,
+        "rollout_path": file.path,
+        "archived": file.archived,
+        "present": 1,
+        "size": file.size,
+        "indexed_at": now,
+        "index_error": index_error,
+        "source": facts.source,
+        "cwd": facts.cwd,
+        "git_remote": facts.git_remote,
+        "git_branch": facts.git_branch,
+        "scope": scope,
+        "title": facts.title,
+        "started_at": facts.started_at,
+        "updated_at": updated_at,
+        "prompt_count": facts.prompt_count,
+        "result_chars": facts.result_chars,
+        "gives_direction": facts.gives_direction,
+        "memory_mode": facts.memory_mode,
+        "model_provider": facts.model_provider,
+        "external_context": facts.external_context,
+        "content_digest": facts.content_digest,
+        "understood_lines": facts.understood_lines,
+        "total_lines": facts.total_lines,
+        "skipped_lines": _to_json(facts.skipped_lines),
+        "unknown_types": _to_json(facts.unknown_types),
+    }
+    names = ", ".join(columns)
+    marks = ", ".join("?" for _ in columns)
+    updates = ", ".join(f"{name} = excluded.{name}" for name in columns if name != "thread_id")
+    connection.execute(
+        f"INSERT INTO threads ({names}) VALUES ({marks}) ON CONFLICT (thread_id) DO UPDATE SET {updates}",
+        tuple(columns.values()),
+    )
+
+
+def _move_entries(connection: sqlite3.Connection, thread_id: str, scope: str) -> None:
+    connection.execute(
+        "UPDATE entries SET scope = ? WHERE thread_id = ? AND scope LIKE 'project:%'", (scope, thread_id)
+    )
+    connection.execute(
+        """
+        UPDATE memories SET scope = ?
+        WHERE scope LIKE 'project:%'
+            AND EXISTS (
+                SELECT 1 FROM memory_entries AS m JOIN entries AS e ON e.entry_id = m.entry_id
+                WHERE m.memory_id = memories.memory_id AND e.thread_id = ?
+            )
+            AND NOT EXISTS (
+                SELECT 1 FROM memory_entries AS m JOIN entries AS e ON e.entry_id = m.entry_id
+                WHERE m.memory_id = memories.memory_id AND e.scope <> ?
+            )
+        """,
+        (scope, thread_id, scope),
+    )
+
+
+def _keep_rate_limits(connection: sqlite3.Connection, agent: Agent, limits: Sequence[RateLimit]) -> None:
+    for limit in limits:
+        connection.execute(
+            """
+            INSERT INTO rate_limits (agent, window, used_percent, resets_at, seen_at) VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT (agent, window) DO UPDATE
+            SET used_percent = excluded.used_percent, resets_at = excluded.resets_at, seen_at = excluded.seen_at
+            WHERE excluded.seen_at >= rate_limits.seen_at
+            """,
+            (agent, str(limit.window_minutes or "unnamed"), limit.used_percent, limit.resets_at, limit.seen_at),
+        )
+
+
+def _no_facts(file: RolloutFile) -> ThreadFacts:
+    return ThreadFacts(
+        thread_id=file.thread_id,
+        agent=file.agent,
+        source=Source.OTHER,
+        cwd=None,
+        git_remote=None,
+        git_branch=None,
+        title=None,
+        started_at=None,
+        updated_at=None,
+        prompt_count=0,
+        result_chars=0,
+        gives_direction=False,
+        memory_mode=None,
+        model_provider=None,
+        external_context=False,
+        rate_limits=(),
+        content_digest="",
+        understood_lines=0,
+        total_lines=0,
+        skipped_lines={},
+        unknown_types={},
+    )
+
+
+def _seen_file(row: sqlite3.Row) -> SeenFile:
+    return SeenFile(
+        path=row["path"],
+        thread_id=row["thread_id"],
+        archived=bool(row["archived"]),
+        size=row["size"],
+        mtime_ns=row["mtime_ns"],
+        inode=row["inode"],
+        device=row["device"],
+        present=bool(row["present"]),
+        open_error=bool(row["open_error"]),
+    )
+
+
+def _thread(row: sqlite3.Row) -> IndexedThread:
+    return IndexedThread(
+        thread_id=row["thread_id"],
+        agent=Agent(row["agent"]),
+        rollout_path=row["rollout_path"],
+        archived=bool(row["archived"]),
+        present=bool(row["present"]),
+        size=row["size"],
+        index_error=row["index_error"],
+        source=Source(row["source"]),
+        cwd=row["cwd"],
+        scope=row["scope"],
+        git_branch=row["git_branch"],
+        title=row["title"],
+        started_at=row["started_at"],
+        updated_at=row["updated_at"],
+        prompt_count=row["prompt_count"],
+        result_chars=row["result_chars"],
+        gives_direction=bool(row["gives_direction"]),
+        memory_mode=row["memory_mode"],
+        model_provider=row["model_provider"],
+        external_context=bool(row["external_context"]),
+        content_digest=row["content_digest"],
+        understood_lines=row["understood_lines"],
+        total_lines=row["total_lines"],
+        skipped_lines=orjson.loads(row["skipped_lines"]),
+        unknown_types=orjson.loads(row["unknown_types"]),
+        disabled_by_person=bool(row["disabled_by_person"]),
+        gate=Gate(row["gate"]) if row["gate"] else None,
+        job_state=JobState(row["job_state"]) if row["job_state"] else None,
+        source_digest=row["source_digest"],
+        attempts=row["attempts"] or 0,
+        retry_at=row["retry_at"],
+        last_error=row["last_error"],
+        extracted=bool(row["extracted"]),
+        no_output=bool(row["no_output"]),
+    )
+
+
+def _to_json(counts: Mapping[str, int]) -> str:
+    return orjson.dumps(dict(sorted(counts.items()))).decode()

@@ -1,0 +1,512 @@
+"""What redaction masks and what it leaves alone, on any text. Every secret here is an invented fake."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory_pipeline.redact import redact
+
+# Assembled from parts, so that no scanner takes them for real ones.
+LETTERS = "FakeFake0123456789" * 4
+HEX = "0123456789abcdef" * 4
+TOKENS = {
+    "anthropic-key": ("sk-", "ant-api03-", LETTERS[:40]),
+    "openai-key": ("sk-", "proj-", LETTERS[:40]),
+    "openai-key old": ("sk-", LETTERS[:48]),
+    "stripe-key": ("sk_", "live_", LETTERS[:24]),
+    "stripe-key test": ("sk-", "test_", LETTERS[:24]),
+    "stripe-key restricted": ("rk_", "test_", LETTERS[:24]),
+    "github-token": ("gh", "p_", LETTERS[:36]),
+    "github-token oauth": ("gh", "o_", LETTERS[:36]),
+    "github-token server": ("gh", "s_", LETTERS[:36]),
+    "github-token user": ("gh", "u_", LETTERS[:36]),
+    "github-token refresh": ("gh", "r_", LETTERS[:36]),
+    "github-token fine": ("github", "_pat_", LETTERS[:22], "_", LETTERS[:59]),
+    "gitlab-token": ("gl", "pat-", LETTERS[:20]),
+    "slack-token": ("xo", "xb-123456789012-", LETTERS[:24]),
+    "slack-token user": ("xo", "xp-123456789012-", LETTERS[:24]),
+    "aws-access-key": ("AK", "IA", "FAKEFAKEFAKEFAKE"),
+    "aws-access-key temporary": ("AS", "IA", "FAKEFAKEFAKEFAKE"),
+    "google-key": ("AI", "za", LETTERS[:35]),
+    "google-token": ("ya", "29.", LETTERS[:60]),
+    "npm-token": ("np", "m_", LETTERS[:36]),
+    "pypi-token": ("py", "pi-AgE", LETTERS[:60]),
+    "huggingface-token": ("h", "f_", LETTERS[:34]),
+    "digitalocean-token": ("do", "p_v1_", HEX),
+    "sendgrid-key": ("S", "G.", LETTERS[:22], ".", LETTERS[:43]),
+    "mailgun-key": ("ke", "y-", HEX[:32]),
+    "alibaba-access-key": ("LT", "AI", LETTERS[:20]),
+    "databricks-token": ("da", "pi", HEX[:32]),
+    "vault-token": ("hv", "s.", LETTERS[:30]),
+    "service-token": ("gs", "k_", LETTERS[:40]),
+    "docker-token": ("dckr", "_pat_", LETTERS[:27]),
+    "jwt": ("ey", "J", LETTERS[:30], ".", "ey", "J", LETTERS[:30], ".", LETTERS[:43]),
+}
+GITHUB = "".join(TOKENS["github-token"])
+PEM = "".join(
+    (
+        "-----BEGIN RSA PRIV",
+        "ATE KEY-----\n",
+        f"{LETTERS[:64]}\n" * 3,
+        f"{LETTERS[:30]}==\n",
+        "-----END RSA PRIV",
+        "ATE KEY-----",
+    )
+)
+
+
+def _token_cases() -> list[object]:
+    return [pytest.param(name.split()[0], "".join(parts), id=name) for name, parts in TOKENS.items()]
+
+
+@pytest.mark.parametrize(("kind", "token"), _token_cases())
+@pytest.mark.parametrize(
+    "around",
+    [
+        "{}",
+        "it is {} I think",
+        "run with {}, then {}.",
+        "\x1b[31m{}\x1b[0m",
+        'out: \\n{}\\n"',
+        "\\u001b[1m{}\\u001b[0m",
+        '{{"value":"{}"}}',
+        "https://host.example/%3D{}",
+        "x=({})",
+        "`{}`",
+        "用这个 {}，好吗",
+    ],
+)
+def test_a_known_token_is_masked_wherever_it_stands(kind: str, token: str, around: str) -> None:
+    """Every known shape goes, under its own kind, in prose, colours, escapes, JSON and URLs."""
+    text = around.format(token, token)
+
+    masked = redact(text)
+
+    assert token not in masked.text
+    assert masked.text == around.format(f"[redacted:{kind}]", f"[redacted:{kind}]")
+    assert masked.counts == {kind: around.count("{}")}
+
+
+ASSIGNED = [
+    # (text, the secret in it, the kind)
+    ("password=hunter2", "hunter2", "password"),
+    ("password: hunter2", "hunter2", "password"),
+    ("password = hunter2x", "hunter2x", "password"),
+    ("password: letmein", "letmein", "password"),
+    ("password=p@ssword!", "p@ssword!", "password"),
+    ("PIN_PASSWORD: 123456", "123456", "password"),
+    ('"password": "hunter2"', "hunter2", "password"),
+    ("'passwd' => 'hunter2',", "hunter2", "password"),
+    ('{\\"password\\": \\"hunter2\\"}', "hunter2", "password"),
+    ('password = "correct horse battery"', "correct horse battery", "password"),
+    ('login(password="hunter2", host="x")', "hunter2", "password"),
+    ("<password>hunter2</password>", "hunter2", "password"),
+    ("(password: hunter2)", "hunter2", "password"),
+    ("password=hunter2,host=db", "hunter2", "password"),
+    ("user=x&password=hunter2&next=1", "hunter2", "password"),
+    ("password\x1b[0m=\x1b[32mhunter2\x1b[0m", "hunter2", "password"),
+    ("MYSQL_PWD=hunter2 mysql", "hunter2", "password"),
+    ("PGPASSWORD=correcthorse psql", "correcthorse", "password"),
+    ("DB_PASS=correcthorse", "correcthorse", "password"),
+    ("smtp_pass: hunter2x", "hunter2x", "password"),
+    ("SMTP_PASSWORD='two words'", "two words", "password"),
+    ("spring.datasource.password=hunter2", "hunter2", "password"),
+    ("userPassword: 'hunter2'", "hunter2", "password"),
+    ("passphrase: hunter2", "hunter2", "password"),
+    ("export TOKEN=fake123token", "fake123token", "token"),
+    ('TOKEN="abcdefghij"', "abcdefghij", "token"),
+    ("export TOKEN=fake123\\nexport B=1", "fake123", "token"),
+    ("$env:TOKEN = 'fake123'", "fake123", "token"),
+    ("token: str = 'fake123'", "fake123", "token"),
+    ("//registry.example/:_authToken=fake123456", "fake123456", "token"),
+    ("access_token: fake123456", "fake123456", "token"),
+    ("api_key=fake123", "fake123", "api-key"),
+    ('"apiKey":"fake123"', "fake123", "api-key"),
+    ("const apiKey: string = 'fake123'", "fake123", "api-key"),
+    ('os.environ["API_KEY"] = "fake123"', "fake123", "api-key"),
+    ("X-Api-Key: fake123456", "fake123456", "api-key"),
+    ("AccountName=sam;AccountKey=Fake/fake+0123==;Suffix=x", "Fake/fake+0123==", "api-key"),
+    ("SharedAccessKey=Fake/fake+0123=", "Fake/fake+0123=", "api-key"),
+    ("client_secret: 'abcdefgh'", "abcdefgh", "secret"),
+    ("aws_secret_access_key = Fake/fake+0123FAKE", "Fake/fake+0123FAKE", "secret"),
+    ("SECRET_KEY_BASE=abcdefabcdef", "abcdefabcdef", "secret"),
+    ("tool --token fake123", "fake123", "token"),
+    ("tool --password letmein -v", "letmein", "password"),
+    ("tool --api-key=fake123", "fake123", "api-key"),
+    ("ALTER USER sam WITH PASSWORD 'hunter2'", "hunter2", "password"),
+    ("CREATE USER sam IDENTIFIED BY 'hunter2'", "hunter2", "password"),
+]
+PLACED = [
+    (
+        "postgres://user:password@host/db",
+        "password",
+        "url-credential",
+        "postgres://user:[redacted:url-credential]@host/db",
+    ),
+    (
+        "redis://:hunter2@localhost:6379",
+        "hunter2",
+        "url-credential",
+        "redis://:[redacted:url-credential]@localhost:6379",
+    ),
+    (
+        "mongodb+srv://sam:p%40ss@c.example",
+        "p%40ss",
+        "url-credential",
+        "mongodb+srv://sam:[redacted:url-credential]@c.example",
+    ),
+    ("https://sam:a@b:c@host/x", "a@b:c", "url-credential", "https://sam:[redacted:url-credential]@host/x"),
+    ("https://fake0fake1fake2fake3@git.example/x", "fake0fake1fake2fake3", "url-credential", None),
+    ("https://x.example/f?token=abcdef123", "abcdef123", "token", "https://x.example/f?token=[redacted:token]"),
+    ("https://x.example/f?a=1&access_token=abcdefgh&b=2", "abcdefgh", "token", None),
+    (f"https://x.example/c?sv=1&sig={LETTERS[:30]}%3D", LETTERS[:30], "url-token", None),
+    (f"https://x.example/o?X-Amz-Signature={HEX}", HEX, "url-token", None),
+    (f"https://maps.example/js?key={LETTERS[:30]}", LETTERS[:30], "url-token", None),
+    (
+        "Authorization: Bearer fake123456",
+        "fake123456",
+        "authorization",
+        "Authorization: Bearer [redacted:authorization]",
+    ),
+    ('{"Authorization": "token fake123456"}', "fake123456", "authorization", None),
+    ("curl -H 'Authorization: Basic c2FtOmh1bnRlcjI='", "c2FtOmh1bnRlcjI=", "authorization", None),
+    ("then sent Bearer fake1234567890", "fake1234567890", "bearer-token", None),
+    ("then sent Basic c2FtOmh1bnRlcjI=", "c2FtOmh1bnRlcjI=", "basic-auth", None),
+    ('{"auths":{"r.example":{"auth": "c2FtOmh1bnRlcjI="}}}', "c2FtOmh1bnRlcjI=", "registry-auth", None),
+    ("Cookie: session=fake123; theme=dark", "fake123", "cookie", "Cookie: [redacted:cookie]"),
+    ("Set-Cookie: sid=fake123; Path=/", "fake123", "cookie", "Set-Cookie: sid=[redacted:cookie]; Path=/"),
+    (
+        "curl -sSu sam:hunter2 https://x.example",
+        "hunter2",
+        "password",
+        "curl -sSu sam:[redacted:password] https://x.example",
+    ),
+    ('curl https://x.example --user "sam:hunter2"', "hunter2", "password", None),
+    ("sshpass -p 'hunter2' ssh sam@host", "hunter2", "password", None),
+    ("mysql -u root -phunter2 shop", "hunter2", "password", None),
+    ("redis-cli -h host -a hunter2 ping", "hunter2", "password", None),
+    ("docker login -u sam -p hunter2 registry.example", "hunter2", "password", None),
+    ("openssl rsa -in k -passin pass:hunter2", "hunter2", "password", None),
+    ("machine host.example login sam password hunter2", "hunter2", "password", None),
+    ("https://hooks.slack" + ".com/services/T0FAKEFAK/B0FAKEFAK/" + LETTERS[:24], "T0FAKEFAK", "webhook", None),
+    (f"https://discord.example/api/webhooks/123456789012/{LETTERS[:40]}", LETTERS[:40], "webhook", None),
+    (f"https://api.telegram.example/bot123456789:AA{LETTERS[:33]}/x", LETTERS[:33], "telegram-token", None),
+]
+SAID = [
+    ("the password is hunter2", "hunter2", "password"),
+    ("The password for the staging db is hunter2.", "hunter2", "password"),
+    ("the password was `swordfish`, now gone", "swordfish", "password"),
+    ("the password is swordfish.", "swordfish", "password"),
+    ("set the password to hunter2", "hunter2", "password"),
+    ("log in with password hunter2 please", "hunter2", "password"),
+    ("my API key: fake123456", "fake123456", "api-key"),
+    ("my api key is fake123456, keep it", "fake123456", "api-key"),
+    ("token for ci is fake123456", "fake123456", "token"),
+    ("密码是hunter2", "hunter2", "password"),
+    ("数据库密码：swordfish，别写进代码", "swordfish", "password"),
+    ("口令：hunter2", "hunter2", "password"),
+    ("密码改成 hunter2 了", "hunter2", "password"),
+    ("token 为 fake123456", "fake123456", "token"),
+    ("密钥是「fake123456」", "fake123456", "password"),
+]
+
+
+@pytest.mark.parametrize(("text", "secret", "kind"), [*ASSIGNED, *SAID])
+def test_a_value_that_belongs_to_a_secrets_name_is_masked(text: str, secret: str, kind: str) -> None:
+    """Environment files, JSON, YAML, code, flags and sentences lose the value, and nothing else."""
+    masked = redact(text)
+
+    assert masked.text == text.replace(secret, f"[redacted:{kind}]")
+    assert masked.counts == {kind: 1}
+
+
+@pytest.mark.parametrize(("text", "secret", "kind", "expected"), PLACED)
+def test_a_secret_in_a_known_place_is_masked(text: str, secret: str, kind: str, expected: str | None) -> None:
+    """Addresses, headers, cookies and commands lose the secret; user and host stay."""
+    masked = redact(text)
+
+    assert secret not in masked.text.replace(f"[redacted:{kind}]", "")
+    assert kind in masked.counts
+    assert expected is None or masked.text == expected
+
+
+HARMLESS = [
+    # ids, hashes, paths, addresses
+    "01a22912-fc6b-7762-9dc6-735c156dab2a",
+    "rollout-2026-11-29T20-50-39-01a22912-fc6b-7762-9dc6-735c156dab2a.jsonl",
+    "commit 3fcb839aab1ff9aa6dba6c582b1839844bf85609",
+    f"sha256:{HEX}",
+    f'"integrity": "sha512-{LETTERS}=="',
+    "/home/sam/shop-api/src/token_store.py:42",
+    "https://example.com/path?page=2&sort=asc",
+    "http://localhost:8080/a@b",
+    "git@github.example.com:sam/shop-api.git",
+    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFake sam@host",
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAAB",
+    "[image omitted: 5 MB]",
+    "task-runner-with-a-rather-long-name-1234",
+    "risk-assessment-of-the-new-deployment-2026",
+    "npm_config_user_agent=pnpm",
+    "SECRET_FILE=/run/secrets/db",
+    "password=/etc/app/pw",
+    "PWD=/home/sam/shop-api",
+    "AWS_ACCESS_KEY_ID",
+    "-----BEGIN CERTIFICATE-----\nMIIFakeFakeFakeFakeFake\n-----END CERTIFICATE-----",
+    # code
+    "def f(token: str) -> None:",
+    "def login(password: str, user: str):",
+    "password: Optional[str] = None",
+    "api_key: str | None = None",
+    "password: string",
+    "token: string;",
+    "password = get_password()",
+    "password = input('Password: ')",
+    "token = next(tokens)",
+    "token = self.token",
+    "f(token=token)",
+    "password=password",
+    "secret = os.environ['X']",
+    "const token = process.env.TOKEN",
+    "password: user.password,",
+    "const { password } = body",
+    "password: Joi.string().required()",
+    "if token == expected_token:",
+    "class Token: pass",
+    "for pass_number in range(3): pass",
+    "'token': 'keyword.control'",
+    "tokenizer = 'cl100k_base'",
+    "csrf_token()",
+    "token += 1",
+    "password_hash = bcrypt(x)",
+    "secretName: shop-tls",
+    "secrets: inherit",
+    "Pass type_comments=True to get them",
+    # counts and switches
+    "token_count=123",
+    "max_tokens: 4096",
+    "input_tokens=1000 output_tokens=50",
+    "PASSWORD_MIN_LENGTH=12",
+    "secret: false",
+    '"password": null',
+    "bypass=true",
+    "compass: north",
+    "cache_key: abc123",
+    "primary key: id",
+    '"key": "value"',
+    # placeholders
+    "api_key=<your-key>",
+    "TOKEN=$TOKEN",
+    "export PASSWORD=$(cat f)",
+    "TOKEN=`cat f`",
+    "token: ${{ secrets.DEPLOY_TOKEN }}",
+    "password: {{ vault_password }}",
+    "password=xxxx",
+    "password: ****",
+    "password: changeme",
+    "API_KEY=your-api-key-here",
+    "Authorization: Bearer $TOKEN",
+    "Authorization: Bearer <token>",
+    "-H 'Authorization: Bearer ${TOKEN}'",
+    "postgres://user:$PASS@host/db",
+    "postgres://user:<password>@host",
+    "curl -u $USER:$PASS https://x.example",
+    "tool --password PASSWORD",
+    "tool --password-stdin",
+    "password: [REDACTED]",
+    # prose
+    "the token expires in an hour",
+    "the token is invalid",
+    "the token is a JWT",
+    "the password is required",
+    "the password is optional.",
+    "the api key is stored in .env",
+    "the secret is to stir",
+    "password is sha256-hashed",
+    "password and/or user name",
+    "forgot password?",
+    "password field",
+    "use the --token flag",
+    "password: 'Password must be at least 8 characters'",
+    "Bearer authentication",
+    "Basic authentication",
+    "keyboard",
+    "5 passed in 0.12s",
+    "--- PASS: TestLogin (0.00s)",
+    "PASS: TestLogin",
+    "密码是必填的",
+    "token 过期了",
+    "密码 字段",
+]
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_is_no_secret_stays_byte_for_byte(text: str) -> None:
+    """Ids, hashes, paths, code, counts, placeholders and ordinary sentences are not touched."""
+    masked = redact(text)
+
+    assert masked.text == text
+    assert masked.counts == {}
+
+
+def test_a_private_key_is_masked_whole() -> None:
+    """Of a PEM block nothing is left, and the text around it stays."""
+    assert redact(f"before\n{PEM}\nafter").text == "before\n[redacted:private-key]\nafter"
+
+
+def test_a_private_key_on_one_line_with_escapes_is_masked_whole() -> None:
+    """A key inside a JSON string has its line ends written as escapes."""
+    line = PEM.replace("\n", "\\n")
+    assert redact(f'{{"key": "{line}"}}').text == '{"key": "[redacted:private-key]"}'
+
+
+def test_a_private_key_whose_end_was_cut_is_masked_to_where_it_stops() -> None:
+    """A key that output trimming cut off loses all its base64; what follows stays."""
+    masked = redact(PEM[:150] + "\n[output trimmed] and then the tests ran")
+
+    assert "Fake" not in masked.text
+    assert masked.text.endswith("[output trimmed] and then the tests ran")
+
+
+def test_a_private_key_whose_beginning_was_cut_is_masked_from_where_it_starts() -> None:
+    """The lines of base64 above an end without a beginning go too."""
+    masked = redact("[output trimmed]\n" + PEM[60:] + "\nafter")
+
+    assert masked.text == "[output trimmed]\n[redacted:private-key]\nafter"
+
+
+def test_a_secret_split_by_invisible_characters_is_masked() -> None:
+    """Zero-width characters inside a token don't hide it."""
+    split = "\u200b".join((GITHUB[:10], GITHUB[10:20], GITHUB[20:]))
+
+    assert redact(f"使用 {split} 登录").text == "使用 [redacted:github-token] 登录"
+
+
+def test_invisible_characters_without_a_secret_stay() -> None:
+    """Text that only holds such characters is not rewritten."""
+    text = "zero\u200bwidth and 👩\u200d💻"
+    assert redact(text).text == text
+
+
+def test_the_result_never_holds_the_secret_but_its_kinds_and_counts() -> None:
+    """What was masked is told by kind and count alone."""
+    masked = redact(f"{GITHUB} {GITHUB} password=hunter2")
+
+    assert masked.counts == {"github-token": 2, "password": 1}
+    assert "hunter2" not in repr(masked)
+    assert GITHUB not in repr(masked)
+
+
+def test_a_letter_that_grows_when_folded_does_not_shift_the_mask() -> None:
+    """A capital I with a dot becomes two characters in lower case; positions still hold."""
+    assert redact("İİİ password=hunter2").text == "İİİ password=[redacted:password]"
+
+
+ANY_TEXT = st.text(max_size=200)
+PIECES = st.sampled_from(
+    [text for text, *_ in (*ASSIGNED, *SAID, *PLACED)]
+    + HARMLESS
+    + ["".join(parts) for parts in TOKENS.values()]
+    + [
+        PEM,
+        PEM[:100],
+        PEM[-90:],
+        "password=",
+        "token: ",
+        "://",
+        '"',
+        "\\n",
+        "\n",
+        " ",
+        "[redacted:token]",
+        "\x1b[0m",
+        "密码是",
+    ]
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.one_of(PIECES, st.text(max_size=8)), max_size=8).map("".join))
+def test_redacting_twice_changes_nothing(text: str) -> None:
+    """The masked text is stable, whatever stands side by side."""
+    once = redact(text)
+    again = redact(once.text)
+
+    assert again.text == once.text
+    assert again.counts == {}
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(alphabet=st.characters(), max_size=300))
+def test_no_text_makes_it_raise(text: str) -> None:
+    """Any text, lone surrogates included, comes back as text."""
+    assert isinstance(redact(text).text, str)
+
+
+@settings(max_examples=100, deadline=None)
+@given(ANY_TEXT, st.sampled_from(sorted(TOKENS)), ANY_TEXT)
+def test_a_token_planted_between_any_words_is_gone(before: str, name: str, after: str) -> None:
+    """Surroundings don't save a known token."""
+    token = "".join(TOKENS[name])
+
+    assert token not in redact(f"{before} {token} {after}").text
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.uuids(), st.binary(min_size=20, max_size=32), st.from_regex(r"(/[a-z_]{1,12}){1,6}\.py", fullmatch=True))
+def test_ids_hashes_and_paths_survive(an_id: object, digest: bytes, path: str) -> None:
+    """What evidence is traced by is never eaten."""
+    text = f"thread {an_id} at {digest.hex()} in {path}: see {path}:12 ({an_id})"
+
+    assert redact(text).text == text
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.sampled_from([text for text, *_ in ASSIGNED]), st.sampled_from(HARMLESS))
+def test_lines_do_not_change_each_other(secret_line: str, harmless_line: str) -> None:
+    """Two lines joined are masked as each is alone."""
+    joined = redact(f"{harmless_line}\n{secret_line}\n{harmless_line}").text
+
+    assert joined == f"{harmless_line}\n{redact(secret_line).text}\n{harmless_line}"
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "token=",
+        'token="',
+        "pass: ",
+        "://a:b:",
+        "authorization:x",
+        "curl -u a:",
+        "sk-a",
+        "eyJaaaaaaaaaaaa.",
+        "AKIA",
+        "xoxb-",
+        "-----BEGIN PRIVATE KEY-----",
+        "-----END PRIVATE KEY-----\n",
+        "密码是",
+        "api key for a b c ",
+        "\\",
+        "_",
+        "cookie:a=",
+        "x",
+    ],
+)
+def test_time_grows_with_the_length_alone(piece: str) -> None:
+    """Text made to trip a pattern takes about twice as long when twice as long: four times would be squared."""
+
+    def seconds(length: int) -> float:
+        text = piece * (length // len(piece))
+        best = float("inf")
+        for _ in range(3):
+            began = time.process_time()
+            redact(text)
+            best = min(best, time.process_time() - began)
+        return best
+
+    seconds(1_000)  # compile first
+    assert seconds(32_000) < 12 * max(seconds(8_000), 0.002)

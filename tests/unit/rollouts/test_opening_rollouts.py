@@ -1,0 +1,146 @@
+"""Opening: only regular files below the logs, nothing that blocks, nothing that grows without end."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import socket
+import tempfile
+from pathlib import Path
+
+import pytest
+import zstandard
+from conftest import MAX_BYTES, Logs
+
+from memory_pipeline.errors import RolloutError
+from memory_pipeline.records import RolloutFile
+from memory_pipeline.rollouts.discover import find_rollouts
+from memory_pipeline.rollouts.opening import open_rollout
+from memory_pipeline.rollouts.reading import read_events
+
+LINE = b'{"timestamp":"2026-01-02T03:04:05Z","type":"world_state","payload":{}}\n'
+
+
+def replaced(logs: Logs, file: RolloutFile, kind: str) -> None:
+    """Put something else where the log was found."""
+    logs.path.unlink()
+    if kind == "fifo":
+        os.mkfifo(logs.path)
+    elif kind == "folder":
+        logs.path.mkdir()
+    elif kind == "link":
+        target = logs.home.parent / "elsewhere.jsonl"
+        target.write_bytes(LINE)
+        logs.path.symlink_to(target)
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"), [("fifo", "FIFO"), ("folder", "folder"), ("link", "symbolic link"), ("gone", "no longer there")]
+)
+def test_what_is_no_regular_file_is_refused_without_blocking(codex: Logs, kind: str, says: str) -> None:
+    """A log replaced by something else after it was found is refused with the reason."""
+    file = codex.write(LINE)
+    replaced(codex, file, kind)
+    with pytest.raises(RolloutError, match=says):
+        open_rollout(file, str(codex.home), max_bytes=MAX_BYTES)
+
+
+def test_a_socket_is_refused(codex: Logs) -> None:
+    """A socket with a log's name is no log."""
+    file = codex.write(LINE)
+    codex.path.unlink()
+    with socket.socket(socket.AF_UNIX) as listener, tempfile.TemporaryDirectory() as short:
+        # A socket's address may have about a hundred bytes, so it is bound elsewhere and linked to its place.
+        listener.bind(f"{short}/s")
+        os.link(f"{short}/s", codex.path)
+        with pytest.raises(RolloutError, match="not a regular file"):
+            open_rollout(file, str(codex.home), max_bytes=MAX_BYTES)
+
+
+def test_a_folder_swapped_for_a_link_is_not_followed(codex: Logs) -> None:
+    """A link put in place of a folder on the way to a log leads nowhere."""
+    file = codex.write(LINE)
+    month = codex.path.parent.parent
+    month.rename(month.with_name("moved"))
+    month.symlink_to("moved")
+    with pytest.raises(RolloutError, match=r"symbolic link|no longer there"):
+        open_rollout(file, str(codex.home), max_bytes=MAX_BYTES)
+
+
+@pytest.mark.parametrize("path", ["outside.jsonl", "codex-home/auth.jsonl", "codex-home/sessions/../auth.jsonl"])
+def test_a_path_outside_the_log_folders_is_refused(codex: Logs, tmp_path: Path, path: str) -> None:
+    """What lies outside the log folders is not opened, wherever the path claims to be."""
+    file = codex.write(LINE)
+    for name in ("outside.jsonl", "codex-home/auth.jsonl"):
+        (tmp_path / name).write_bytes(LINE)
+    outside = dataclasses.replace(file, path=f"{tmp_path}/{path}")
+    with pytest.raises(RolloutError, match="outside"):
+        open_rollout(outside, str(codex.home), max_bytes=MAX_BYTES)
+
+
+def test_reading_changes_no_time_stamp(codex: Logs) -> None:
+    """The access and modification times are those from before."""
+    file = codex.write(LINE)
+    os.utime(codex.path, ns=(10**18, 2 * 10**18))
+    list(read_events(file, str(codex.home), max_bytes=MAX_BYTES))
+    assert (codex.path.stat().st_atime_ns, codex.path.stat().st_mtime_ns) == (10**18, 2 * 10**18)
+
+
+def test_a_log_that_grows_is_read_to_its_size_at_opening(codex: Logs) -> None:
+    """What is appended while reading waits for the next reading."""
+    file = codex.write(LINE * 3)
+    with open_rollout(file, str(codex.home), max_bytes=MAX_BYTES) as plain:
+        with codex.path.open("ab") as log:
+            log.write(LINE)
+        assert b"".join(plain.chunks()) == LINE * 3
+        assert plain.cut is None
+
+
+def test_reading_stops_at_max_bytes_and_says_so(codex: Logs) -> None:
+    """No more plain text than asked for is read, and the cut is counted."""
+    reading = read_events(codex.write(LINE * 3), str(codex.home), max_bytes=len(LINE))
+    assert list(reading) == []
+    assert reading.total_lines == 1
+    assert reading.skipped_lines == {"past_limit": 1}
+
+
+def zst(codex: Logs, content: bytes) -> RolloutFile:
+    """Write a compressed log and find it."""
+    codex.path.with_name(codex.path.name + ".zst").write_bytes(content)
+    (file,) = find_rollouts(codex.agent, str(codex.home))
+    return file
+
+
+def test_a_compressed_log_of_several_frames_is_one_text(codex: Logs) -> None:
+    """Frames follow one another; byte ranges are of the plain text."""
+    packed = zstandard.ZstdCompressor().compress(LINE) + zstandard.ZstdCompressor().compress(LINE * 2)
+    with open_rollout(zst(codex, packed), str(codex.home), max_bytes=MAX_BYTES) as plain:
+        assert b"".join(plain.chunks()) == LINE * 3
+        assert plain.cut is None
+
+
+def test_a_cut_frame_keeps_what_was_read(codex: Logs) -> None:
+    """A frame torn off by a crash gives its whole lines, and the cut is counted."""
+    lines = b"".join(LINE.replace(b"{}", b'{"n":"%d"}' % number) for number in range(20_000))
+    packed = zstandard.ZstdCompressor().compress(lines)
+    reading = read_events(zst(codex, packed[: len(packed) // 2]), str(codex.home), max_bytes=MAX_BYTES)
+    assert list(reading) == []
+    assert reading.understood_lines > 1000
+    assert reading.skipped_lines["cut_frame"] == 1
+
+
+def test_what_is_no_frame_at_all_is_understood_not_at_all(codex: Logs) -> None:
+    """A file that only has a compressed log's name raises nothing and gives nothing."""
+    reading = read_events(zst(codex, b"not compressed"), str(codex.home), max_bytes=MAX_BYTES)
+    assert list(reading) == []
+    assert (reading.understood_lines, dict(reading.skipped_lines)) == (0, {"cut_frame": 1})
+
+
+def test_a_decompression_bomb_is_cut_at_the_limit_in_small_pieces(codex: Logs) -> None:
+    """A few bytes that stand for a gigabyte are unpacked piece by piece, and no further than asked for."""
+    packer = zstandard.ZstdCompressor().compressobj()
+    packed = b"".join(packer.compress(b"\0" * (1 << 20)) for _ in range(1024)) + packer.flush()
+    with open_rollout(zst(codex, packed), str(codex.home), max_bytes=1 << 26) as plain:
+        sizes = [len(chunk) for chunk in plain.chunks()]
+    assert sum(sizes) == 1 << 26
+    assert plain.cut == "past_limit"
