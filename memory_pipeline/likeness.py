@@ -14,7 +14,10 @@ from functools import lru_cache
 
 
 def likeness(a: str, b: str) -> float:
-    """Return how alike two statements are, from 0.0 to 1.0. Symmetric; survives rewording and another order of words."""
+    """Return how alike two statements are, from 0.0 to 1.0.
+
+    Symmetric; survives rewording and another order of words.
+    """
     first, second = _read(a), _read(b)
     if first.plain == second.plain:
         return 1.0
@@ -128,14 +131,15 @@ _FAMILIES = {
 _FAMILY_OF = {tool: family for family, tools in _FAMILIES.items() for tool in tools.split()}
 
 _STOP_WORDS = """
-a an the to of and or but so as at by it its is are be been am was were will would shall should must need needs have has had
-do does did done we i you your my our us me they their them he she this that these those there here please always ever from now
-on going forward henceforth remember keep mind make sure ensure just also then very really generally usually everything
-every each all any some project projects repo repos repository codebase thing way whenever use uses used using prefer prefers
-preferred like likes want wants rather run runs running execute with if can could may might default only thank thanks future
-time times let lets go good decided decide stick pick choose new up out into
-""".split()  # noqa: SIM905 - a list of a hundred strings reads worse
-_STOP = frozenset(_STOP_WORDS) - {"new", "if", "only", "up", "out", "into"}
+a an the to of and or but so as at by it its is are be been am was were will would shall should must need
+needs have has had do does did done we i you your my our us me they their them he she this that these those
+there here please always ever from now on going forward henceforth remember keep mind make sure ensure just
+also then very really generally usually everything every each all any some project projects repo repos
+repository codebase thing way whenever use uses used using prefer prefers preferred like likes want wants
+rather run runs running execute with if can could may might default only thank thanks future time times let
+lets go good decided decide stick pick choose new up out into
+"""
+_STOP = frozenset(_STOP_WORDS.split()) - {"new", "if", "only", "up", "out", "into"}
 _NEGATIONS = frozenset(
     {
         "never",
@@ -154,18 +158,22 @@ _NEGATIONS = frozenset(
         "over",
     }
 )
-_PLACES = frozenset("before after when whenever while if unless during until in for inside under within".split())  # noqa: SIM905
+_PLACE_WORDS = "before after when whenever while if unless during until in for inside under within"
+_PLACES = frozenset(_PLACE_WORDS.split())
 
 _NUMBER = re.compile(r"v?\d+(?:[.:]\d+)*[a-z%]{0,2}")
 _TOKEN = re.compile(
-    r"--?[a-z][\w-]*(?:=\S+)?|[@~]?[\w.]*[\w](?:[./:@+#-]+[\w*]+)+/?|[a-z_]\w*\+\+|c#|\w+(?:'\w+)?|[,;:.!?，。；：！？()]|[\u4e00-\u9fff]+"
+    r"--?[a-z][\w-]*(?:=\S+)?|[@~]?[\w.]*[\w](?:[./:@+#-]+[\w*]+)+/?|[a-z_]\w*\+\+|c#|\w+(?:'\w+)?"
+    r"|[,;:.!?，。；：！？()]|[\u4e00-\u9fff]+"
 )
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+")
 _CJK_NEGATION = re.compile(
-    r"永远不要?|绝对?不要?|千万(?:不要|别)|不要再?|别再?|禁止|严禁|不许|不准|不得|不能|不用|而不是|不是|切勿|请勿|勿|不使用"
+    r"永远不要?|绝对?不要?|千万(?:不要|别)|不要再?|别再?|禁止|严禁|不许|不准|不得|不能|不用|而不是|不是"
+    r"|切勿|请勿|勿|不使用"
 )
 _CJK_STOP = re.compile(
-    r"从现在(?:起|开始)|从今以后|我们|咱们|以后|今后|往后|总是|始终|一律|永远|务必|必须|应该|应当|记住|记得|请|统一|优先|默认|都|要|用|使用|采用"
+    r"从现在(?:起|开始)|从今以后|我们|咱们|以后|今后|往后|总是|始终|一律|永远|务必|必须|应该|应当|记住|记得"
+    r"|请|统一|优先|默认|都|要|用|使用|采用"
     r"|喜欢|更|我|你|您|的|了|在|里面?|这个|项目|仓库|所有|一定|得|也|就|还是|改|吧|和|与|每次|每个|再|是|运行|执行|跑"
 )
 
@@ -183,20 +191,20 @@ def _read(text: str) -> _Reading:
     place: set[str] = set()
     target = asked
     refusing = placing = False
-    for token in _TOKEN.findall(folded):
-        if token in ",;:.!?，。；：！？":
+    for sign in _TOKEN.findall(folded):
+        if sign in ",;:.!?，。；：！？":
             refusing = placing = False
-        elif token in "()":
+        elif sign in "()":
             continue
-        elif token in _NEGATIONS:
+        elif sign in _NEGATIONS:
             refusing, placing = True, False
-        elif token in {"but", "use", "instead", "prefer"} and refusing and refused:
+        elif sign in {"but", "use", "instead", "prefer"} and refusing and refused:
             refusing = False
-        elif token in _PLACES:
+        elif sign in _PLACES:
             placing = True
         else:
             target = place if placing else refused if refusing else asked
-            target.update(_content(token))
+            target.update(_content(sign))
     topic, value = _definition(folded)
     plain = " ".join(re.findall(r"[^\W_]+(?:[./:@+#_-]+[^\W_]+)*|--?\w+|[+#*]", folded)) or folded.strip()
     return _Reading(

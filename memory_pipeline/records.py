@@ -284,6 +284,7 @@ class ExtractionAnswer:
     input_tokens: int = 0
     output_tokens: int = 0
     requests: int = 0
+    saw_all_rows: bool = True  # false: the input had to be cut further, so the reading is partial
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -397,7 +398,7 @@ class IndexedThread:
 
     @property
     def state(self) -> JobState:
-        """The state as it is shown: the last stored outcome, or ``gated`` while a gate holds back a thread without one."""
+        """The state as it is shown: the last stored outcome, or ``gated`` while a gate holds back what has none."""
         if self.gate in WITHDRAWING_GATES:
             return JobState.GATED
         if self.job_state in (JobState.RUNNING, JobState.DONE, JobState.NO_OUTPUT):

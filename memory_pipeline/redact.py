@@ -45,12 +45,12 @@ class _Span(NamedTuple):
 
 
 class _Name(NamedTuple):
-    """A name that tells of a secret: its kind, the name as written, the character before it, and where it ends."""
+    """A name that tells of a secret: its kind, the name as written, the character before it, what joins the value."""
 
     kind: str
     text: str
     left: str
-    end: int
+    after: re.Match[str]
 
 
 class _Value(NamedTuple):
@@ -138,8 +138,9 @@ def _secrets(text: str) -> Iterator[_Span]:
         for position in _occurrences(folded, keyword):
             # A value may hold many more keywords. Those get a short look, or a long one would be read over and over.
             longest = _LONGEST_VALUE if position >= examined else _LONGEST_INNER_VALUE
-            name = _name_around(text, position, len(keyword))
-            value = _value_of(text, name, longest) if name else None
+            if not rules.may_name_a_secret(folded, position, keyword):
+                continue
+            value = _named_value(text, position, len(keyword), longest)
             if value:
                 examined = max(examined, value.end)
                 if value.secret:
@@ -147,8 +148,8 @@ def _secrets(text: str) -> Iterator[_Span]:
     if not text.isascii():
         for keyword in rules.HAN_KEYWORDS:
             for position in _occurrences(text, keyword):
-                name = _Name("password", keyword, "", position + len(keyword))
-                value = _value_of(text, name, _LONGEST_VALUE)
+                after = rules.compiled(rules.AFTER_NAME).match(text, position + len(keyword))
+                value = _value_of(text, _Name("password", keyword, "", after), _LONGEST_VALUE) if after else None
                 if value and value.secret:
                     yield value.secret
 
@@ -236,18 +237,22 @@ def _dotted_token(text: str, start: int) -> Iterator[_Span]:
                 yield _Span(opening, match.end(), kind)
 
 
-def _name_around(text: str, position: int, length: int) -> _Name | None:
-    """Return the name that stands around a keyword; None if it is not a secret's."""
+def _named_value(text: str, position: int, length: int, longest: int) -> _Value | None:
+    """Return what follows the name around a keyword; None if it is not a secret's, or no value follows."""
+    rest_start = position + length
+    rest_end = rest_start
+    highest = min(len(text), rest_end + _LONGEST_NAME)
+    while rest_end < highest and text[rest_end] in _NAME_CHARACTERS and text[rest_end] != ".":
+        rest_end += 1
+    after = rules.compiled(rules.AFTER_NAME).match(text, rest_end)
+    if not after:
+        return None
     begin = position
     lowest = max(0, position - _LONGEST_NAME)
     if text[max(0, begin - 1) : begin] == " " and text[position : position + 3].lower() == "key":
         begin -= 1  # "API key"
     while begin > lowest and text[begin - 1] in _NAME_CHARACTERS:
         begin -= 1
-    rest_start = rest_end = position + length
-    highest = min(len(text), rest_end + _LONGEST_NAME)
-    while rest_end < highest and text[rest_end] in _NAME_CHARACTERS and text[rest_end] != ".":
-        rest_end += 1
     before, written, rest = text[begin:position], text[position:rest_start], text[rest_start:rest_end]
     kind = rules.secret_name(before, written, rest)
     if not kind:
@@ -255,14 +260,12 @@ def _name_around(text: str, position: int, length: int) -> _Name | None:
     left = text[max(0, begin - 1) : begin]
     if left == "\\" and before[:1] in ("n", "r", "t"):
         before = before[1:]  # the escape of a line end stands before the name
-    return _Name(kind, before + written + rest, left, rest_end)
+    return _value_of(text, _Name(kind, before + written + rest, left, after), longest)
 
 
 def _value_of(text: str, name: _Name, longest: int) -> _Value | None:
     """Return what follows a name: after a separator, after a flag of a command, or as a sentence says it."""
-    after = rules.compiled(rules.AFTER_NAME).match(text, name.end)
-    if not after:
-        return None
+    after = name.after
     start = after.end()
     flag = name.text.startswith("--")
     said = not (after["sep"] or after["tag"] or flag)
@@ -282,7 +285,7 @@ def _value_of(text: str, name: _Name, longest: int) -> _Value | None:
         if said:
             accepted = rules.accepts_prose(quoted[group], name.kind, followed_by="", quoted=True)
         else:
-            accepted = rules.accepts_quoted(quoted[group], name.kind, literal=_holds_no_code(name, after))
+            accepted = rules.accepts_quoted(quoted[group], name.kind, literal=_holds_no_code(name))
         return _Value(quoted.end(), _Span(*quoted.span(group), name.kind) if accepted else None)
     bare = rules.compiled(rules.BARE).match(text, start, start + longest)
     if not bare:
@@ -295,24 +298,24 @@ def _value_of(text: str, name: _Name, longest: int) -> _Value | None:
     if said:
         accepted = rules.accepts_prose(value, name.kind, followed_by=followed_by, quoted=False)
     else:
-        accepted = _accepts_assigned(value, name, after, followed_by)
+        accepted = _accepts_assigned(value, name, followed_by)
     return _Value(bare.end(), _Span(start, end, name.kind) if accepted else None)
 
 
-def _accepts_assigned(value: str, name: _Name, after: re.Match[str], followed_by: str) -> bool:
-    separator = after["sep"] or ""
+def _accepts_assigned(value: str, name: _Name, followed_by: str) -> bool:
+    separator = name.after["sep"] or ""
     if name.text.lower() == "pass" and ":" in separator and (name.text != "pass" or not rules.looks_random(value)):
         return False  # "PASS: TestLogin" is a test's report
     return rules.accepts_bare(
         value,
         name.kind,
-        literal=_holds_no_code(name, after),
-        spaced="=" in separator and " " in after[0],
+        literal=_holds_no_code(name),
+        spaced="=" in separator and " " in name.after[0],
         followed_by=followed_by,
     )
 
 
-def _holds_no_code(name: _Name, after: re.Match[str]) -> bool:
+def _holds_no_code(name: _Name) -> bool:
     """Whether a value stands in an environment file, after a flag of a command or in a URL: there it is no variable."""
-    in_environment = name.text.isupper() and (after["sep"] or "").strip() == "=" and " " not in after[0]
+    in_environment = name.text.isupper() and (name.after["sep"] or "").strip() == "=" and " " not in name.after[0]
     return in_environment or name.text.startswith("--") or name.left in ("?", "&")

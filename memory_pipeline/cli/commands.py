@@ -17,7 +17,7 @@ import click
 
 from memory_pipeline import __version__
 from memory_pipeline.config import Config, as_table, load_config, user_config_path
-from memory_pipeline.errors import InterruptedRunError, UsageError
+from memory_pipeline.errors import UsageError
 
 if TYPE_CHECKING:
     from memory_pipeline.app import App
@@ -418,9 +418,12 @@ def _run(
     config = place.load()
     if samples == "if-empty":
         place, config = _samples_if_empty(place, config)
-    with _stoppable() as stop, _open(config, stop) as app:
-        with output.progress_bars(quiet=as_json) as (on_index, on_extract):
-            counts = app.run_once(options, on_index=on_index, on_extract=on_extract)
+    with (
+        _stoppable() as stop,
+        _open(config, stop) as app,
+        output.progress_bars(quiet=as_json) as (on_index, on_extract),
+    ):
+        counts = app.run_once(options, on_index=on_index, on_extract=on_extract)
     if as_json:
         output.print_json(output.run_document(counts))
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -206,17 +207,20 @@ def _silent(done: int, total: int) -> None:
 
 
 class _Lines:
-    """A line at each tenth of long work."""
+    """A line every few seconds of long work."""
 
     def __init__(self, verb: str) -> None:
         self._verb = verb
-        self._told = 0
+        self._told_at = time.monotonic()
 
     def __call__(self, done: int, total: int) -> None:
-        tenth = done * 10 // max(total, 1)
-        if total >= 50 and tenth > self._told:
-            self._told = tenth
+        now = time.monotonic()
+        if done and now - self._told_at >= _SECONDS_BETWEEN_LINES:
+            self._told_at = now
             click.echo(f"{self._verb} {done} of {total} sessions", err=True)
+
+
+_SECONDS_BETWEEN_LINES = 5.0
 
 
 @contextmanager
@@ -245,8 +249,8 @@ def print_run(counts: RunCounts, options: PassOptions, config: Config, command: 
     if options.phase1:
         phase1 = counts.phase1
         click.echo(
-            f"Phase one: {phase1.discovered} sessions on disk, {phase1.eligible} due: {phase1.succeeded} gave memories, "
-            f"{phase1.no_output} had nothing worth keeping, {phase1.failed} failed ({phase1.seconds:.1f} s)."
+            f"Phase one: {phase1.discovered} sessions on disk, {phase1.eligible} due: "
+            f"{phase1.succeeded} gave memories, {phase1.no_output} had nothing worth keeping, {phase1.failed} failed ({phase1.seconds:.1f} s)."
         )
         if phase1.skipped:
             click.echo(f"           Held back: {counted(phase1.skipped)}.")

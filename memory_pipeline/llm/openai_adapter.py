@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 import time
 from collections.abc import Callable
@@ -122,7 +123,7 @@ class OpenAIExtractor:
             if shorter is None:
                 raise _with_tokens(error, spent) from error
         try:
-            return self._ask(shorter, deadline, spent)
+            return dataclasses.replace(self._ask(shorter, deadline, spent), saw_all_rows=False)
         except TooLongError as error:
             raise AnswerError(f"too long even when cut to half: {error}"[:200]) from error
 

@@ -1,4 +1,4 @@
-"""Evidence: the rows of a rollout that a model sees. Filtered, redacted whole, then cut to the budget, in the log's order."""
+"""Evidence: the rows of a rollout that a model sees, in the log's order. Redacted whole, then cut to the budget."""
 
 from __future__ import annotations
 
@@ -134,7 +134,10 @@ class EvidenceBuilder:
         return cut_middle(redacted.text, _ROW_CHARS[event.kind])
 
     def _thin(self, budget_tokens: int) -> None:
-        """Leave out the least important rows, oldest first, until the rest fits; the first prompt and the last turn stay longest."""
+        """Leave out the least important rows, oldest first, until the rest fits.
+
+        The first prompt and the last turn stay longest: they say what was wanted and how it ended.
+        """
         if self._tokens <= budget_tokens:
             return
         first_prompt = next((draft.order for draft in self._drafts if draft.event.kind is EventKind.PROMPT), -1)
@@ -183,7 +186,7 @@ def estimate_tokens(text: str) -> int:
 
 
 def cut_middle(text: str, limit: int) -> tuple[str, bool]:
-    """Cut a text to ``limit`` characters, keeping beginning and end and saying how much is gone; tells whether it was cut."""
+    """Cut a text to ``limit`` characters and tell whether it was cut; beginning and end stay, with a mark between."""
     if len(text) <= limit:
         return text, False
     head = limit * 2 // 3

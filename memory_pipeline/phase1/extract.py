@@ -65,7 +65,7 @@ def check_answer(answer: ExtractionAnswer, evidence: Evidence) -> Extraction:
         slug=clean_slug(answer.rollout_slug) if summary else "",
         raw_memory=render_raw_memory(tasks),
         tasks=tuple(tasks),
-        coverage=evidence.coverage,
+        coverage=evidence.coverage if answer.saw_all_rows else Coverage.PARTIAL,
         dropped_entries=dropped,
         input_tokens=answer.input_tokens,
         output_tokens=answer.output_tokens,
@@ -73,7 +73,10 @@ def check_answer(answer: ExtractionAnswer, evidence: Evidence) -> Extraction:
 
 
 def keep_earlier_entries(new: Extraction, earlier: StoredExtraction | None) -> Extraction:
-    """Let a partial reading add to what a thread said before, never replace it: what it missed may still stand in the log."""
+    """Let a partial reading add to what a thread said before, never replace it.
+
+    What it missed may still stand in the log.
+    """
     if earlier is None or new.coverage is Coverage.HIGH:
         return new
     said_again = {entry.entry_id for task in new.tasks for entry in task.entries}

@@ -1,4 +1,4 @@
-"""The gates: each is one named reason why a rollout is not extracted now, told from the log, the clock and the settings."""
+"""The gates: each is one named reason why a rollout is not extracted now; told from log, clock and settings."""
 
 from __future__ import annotations
 
@@ -89,7 +89,10 @@ def first_gate(thread: IndexedThread, config: Config, conditions: Conditions) ->
 
 
 def quota_is_low(config: Config, limits: list[RateLimit], *, now: float) -> bool:
-    """Whether an agent's own logs report less quota left than paid calls must leave. A window past its reset is ignored."""
+    """Whether an agent's own logs report less quota left than paid calls must leave.
+
+    A window past its reset says nothing any longer and is ignored.
+    """
     least = config.gates.min_rate_limit_remaining_percent
     if not config.model.is_paid or least <= 0:
         return False

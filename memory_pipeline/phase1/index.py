@@ -133,9 +133,13 @@ def _read_changed(
             continue  # it vanished between the listing and now; the next pass sees it gone
         except RolloutError as error:
             unreadable += 1
-            store.threads.record_unreadable(file, str(error), scope_of(None, None), now=clock.now())
+            store.threads.record_unreadable(
+                file, str(error), scope_of(None, None, thread_id=file.thread_id), now=clock.now()
+            )
             continue
-        store.threads.record_reading(file, facts, scope_of(facts.cwd, facts.git_remote), now=clock.now())
+        store.threads.record_reading(
+            file, facts, scope_of(facts.cwd, facts.git_remote, thread_id=facts.thread_id), now=clock.now()
+        )
     if on_progress:
         on_progress(len(changed), len(changed))
     return unreadable

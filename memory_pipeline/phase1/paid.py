@@ -16,7 +16,7 @@ ANSWER_RESERVE_TOKENS = 4_000
 
 
 class PaidExtractor:
-    """An extractor whose every request passes the ledger first. ``before_request`` is the hook to give to the inner one."""
+    """An extractor whose every request passes the ledger first; ``before_request`` is the hook for the inner one."""
 
     def __init__(self, config: Config, store: Store, clock: Clock) -> None:
         self._config = config

@@ -15,6 +15,7 @@ from memory_pipeline.config import Config
 from memory_pipeline.errors import (
     AnswerError,
     BudgetHoldError,
+    ConfigError,
     InterruptedRunError,
     ProviderError,
     RolloutError,
@@ -211,6 +212,10 @@ class Phase1:
             outcome = "failed"
             work.count("failed", getattr(error, "input_tokens", 0), getattr(error, "output_tokens", 0))
             self._store_thread_fault(lease, str(error))
+        except ConfigError:
+            # Nothing about this thread: the run ends with what to change in the configuration.
+            self._store.jobs.give_back(lease)
+            raise
         except StoreError:
             raise
         except Exception as error:  # noqa: BLE001 - one thread that trips over a fault of ours must not stop the others

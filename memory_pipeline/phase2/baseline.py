@@ -104,8 +104,8 @@ def read_workspace_file(workspace: Path, path: str) -> bytes | None:
 def differences(planned: Mapping[str, bytes], baseline: Baseline, workspace: Path) -> dict[str, str]:
     """Compare input files and the workspace with the baseline: workspace path -> ``A``, ``M`` or ``D``.
 
-    ``planned`` are the input files as they would be laid out now. A published file that was changed, or is gone, on disk
-    differs too.
+    ``planned`` are the input files as they would be laid out now. A published file that was changed on disk, or is
+    gone, differs too.
     """
     found: dict[str, str] = {}
     for path, content in planned.items():

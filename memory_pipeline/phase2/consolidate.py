@@ -19,7 +19,16 @@ from memory_pipeline.phase2.baseline import Baseline, differences, read_baseline
 from memory_pipeline.phase2.curate import curate
 from memory_pipeline.phase2.layout import MEMORY_FILE, SUMMARY_FILE, lay_out
 from memory_pipeline.phase2.operations import MemoryBook
-from memory_pipeline.phase2.publish import Places, Publication, check, discard_staged, publish, read_staged, stage
+from memory_pipeline.phase2.publish import (
+    OnStep,
+    Places,
+    Publication,
+    check,
+    discard_staged,
+    publish,
+    read_staged,
+    stage,
+)
 from memory_pipeline.phase2.render import RENDERER_VERSION, as_bytes, render_handbook, render_summary
 from memory_pipeline.records import Memory, MemoryStatus, Phase2Counts, Phase2Outcome, SelectedThread
 from memory_pipeline.store.memories import LastConsolidation
@@ -62,14 +71,16 @@ class Phase2:
         owner: str,
         jitter: Callable[[], float],
         should_stop: Callable[[], bool],
+        on_step: OnStep = lambda _name: None,
     ) -> None:
-        """Take the parts. ``jitter`` gives 0 to 1; ``should_stop`` ends a wait for the lock."""
+        """Take the parts. ``jitter`` gives 0 to 1; ``should_stop`` ends a wait for the lock; see OnStep."""
         self._config = config
         self._store = store
         self._clock = clock
         self._owner = owner
         self._jitter = jitter
         self._should_stop = should_stop
+        self._on_step = on_step
         self._places = Places(
             workspace=config.workspace_path,
             baseline=config.state_path / "baseline",
@@ -123,7 +134,7 @@ class Phase2:
         if staged is None:
             return []
         if self._store.memories.state_of(staged.consolidation_id) == "publishing":
-            notes = publish(self._places, staged)
+            notes = publish(self._places, staged, on_step=self._on_step)
             self._store.memories.finish(staged.consolidation_id, watermark=staged.watermark, now=self._clock.now())
             notes.append("a consolidation that was cut off has been finished")
         else:
@@ -177,15 +188,18 @@ class Phase2:
             check(publication, summary_max_bytes=self._config.phase2.summary_max_bytes)
             changes = _all_changes(publication, read_baseline(self._places.baseline), plan.changes)
             stage(self._places, publication)
+            self._on_step("staged")
             if not self._store.memories.commit(
                 consolidation_id, plan.book.changed, plan.book.placements, plan.book.operations, now=self._clock.now()
             ):
                 discard_staged(self._places)
                 return Phase2Counts(outcome=Phase2Outcome.LOCKED, problems=("another run took this one over",))
-            notes += publish(self._places, publication)
+            self._on_step("committed")
+            notes += publish(self._places, publication, on_step=self._on_step)
         except (OSError, MemoryPipelineError) as error:
             return self._failed(consolidation_id, last, error, notes)
         self._store.memories.finish(consolidation_id, watermark=publication.watermark, now=self._clock.now())
+        self._on_step("finished")
         discard_staged(self._places)
         logger.info(
             "consolidated",

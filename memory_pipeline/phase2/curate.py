@@ -1,4 +1,4 @@
-"""The curator of rules: places each new entry, lets a person's newer word supersede their older one, retires what is unused."""
+"""The curator of rules: places new entries, lets a person's newer word win, retires what nothing uses."""
 
 from __future__ import annotations
 

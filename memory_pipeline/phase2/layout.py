@@ -1,4 +1,4 @@
-"""The workspace's input files: the raw memories of the selection, and one summary a thread. Same selection, same bytes."""
+"""The workspace's input files: raw memories, and one summary a thread. Same selection, same bytes."""
 
 from __future__ import annotations
 
@@ -41,17 +41,16 @@ def summary_path(item: SelectedThread) -> str:
 
 
 def _raw_memories(selection: Sequence[SelectedThread]) -> bytes:
-    parts = ["# Raw Memories\n"]
-    for item in selection:
-        parts.append(
-            f"\n## Thread `{item.thread.thread_id}`\n"
-            f"updated_at: {iso(item.extraction.source_updated_at)}\n"
-            f"cwd: {_path(item.thread.cwd)}\n"
-            f"rollout_path: {_path(item.thread.rollout_path)}\n"
-            f"rollout_summary_file: {summary_path(item)}\n"
-            f"\n{item.extraction.raw_memory}\n"
-        )
-    return "".join(parts).encode()
+    parts = [
+        f"\n## Thread `{item.thread.thread_id}`\n"
+        f"updated_at: {iso(item.extraction.source_updated_at)}\n"
+        f"cwd: {_path(item.thread.cwd)}\n"
+        f"rollout_path: {_path(item.thread.rollout_path)}\n"
+        f"rollout_summary_file: {summary_path(item)}\n"
+        f"\n{item.extraction.raw_memory}\n"
+        for item in selection
+    ]
+    return "".join(["# Raw Memories\n", *parts]).encode()
 
 
 def _summary(item: SelectedThread) -> bytes:

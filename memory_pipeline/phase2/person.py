@@ -11,10 +11,10 @@ def carry_edits(
 ) -> bytes:
     """Merge a person's edits line by line into a new rendering.
 
-    ``rendered_before`` is what was rendered last, without any edit; ``published_before`` is what was written last, with
-    the person's text of that time. The difference from the rendering to ``on_disk`` is the person's: lines they added are
-    kept where they stand, lines they took out stay out. A file that is missing or damaged is no edit: what was published
-    last counts in its place.
+    ``rendered_before`` is what was rendered last, without any edit; ``published_before`` is what was written last,
+    with the person's text of that time. The difference from the rendering to ``on_disk`` is the person's: lines they
+    added are kept where they stand, lines they took out stay out. A file that is missing or damaged is no edit: what
+    was published last counts in its place.
     """
     from merge3 import Merge3
 

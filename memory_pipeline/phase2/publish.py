@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,9 @@ from memory_pipeline.phase2.baseline import Baseline, read_baseline, read_worksp
 from memory_pipeline.phase2.layout import MEMORY_FILE, RAW_MEMORIES, SUMMARIES_FOLDER, SUMMARY_FILE
 from memory_pipeline.phase2.person import carry_edits, is_damaged
 from memory_pipeline.phase2.render import RenderedLine, as_bytes
+
+#: Told the name of each step of a publication, so that a test can stop the program right there.
+OnStep = Callable[[str], None]
 
 _JOURNAL = "publish.json"
 _STAGED = "files"
@@ -103,8 +106,10 @@ def check(publication: Publication, *, summary_max_bytes: int) -> None:
             raise WorkspaceError(f"{path} would not be UTF-8; nothing was published") from error
 
 
-def publish(places: Places, publication: Publication) -> list[str]:
+def publish(places: Places, publication: Publication, *, on_step: OnStep) -> list[str]:
     """Bring the workspace to what was staged; may be repeated. Returns sentences for the person.
+
+    ``on_step`` is told the name of each step once it is done.
 
     Raises:
         OSError: a file can't be written; what is staged stays, and the next start goes on from there.
@@ -123,7 +128,9 @@ def publish(places: Places, publication: Publication) -> list[str]:
         target = places.workspace / path
         make_private_folder(target.parent)
         write_whole(target, content)
+        on_step(f"wrote {path}")
     published[MEMORY_FILE] = _publish_handbook(places, baseline, rendered, notes)
+    on_step(f"wrote {MEMORY_FILE}")
     for path in sorted(set(baseline.hashes) - set(published)):
         if path.startswith(f"{SUMMARIES_FOLDER}/"):
             (places.workspace / path).unlink(missing_ok=True)
@@ -135,6 +142,7 @@ def publish(places: Places, publication: Publication) -> list[str]:
         handbook=publication.handbook,
         rendered=rendered,
     )
+    on_step("wrote baseline")
     return notes
 
 

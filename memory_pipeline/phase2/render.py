@@ -23,7 +23,7 @@ from memory_pipeline.statements import one_line
 #: Raised whenever the same memories render to other bytes, so that workspaces are rendered anew after an update.
 RENDERER_VERSION = 1
 
-MOST_TASKS_SHOWN = 40
+MOST_TASKS_SHOWN = 20
 MOST_KEYWORDS = 15
 MOST_TASK_MARKS = 4
 EVERYWHERE = "Everywhere"
@@ -51,7 +51,8 @@ def render_handbook(
 ) -> list[RenderedLine]:
     """Render MEMORY.md from active memories; when not all fit, those that nothing uses and nobody stated give way."""
     shown = list(memories)
-    lines = _handbook(shown, threads, left_out=0)
+    names = scope_names({memory.scope for memory in memories})
+    lines = _handbook(shown, threads, names, left_out=0)
     by_worth = sorted(memories, key=_worth)
     dropped = 0
     while _size(lines) > max_bytes and dropped < len(by_worth):
@@ -59,14 +60,15 @@ def render_handbook(
         dropped += max(1, len(by_worth) // 50)
         gone = {memory.memory_id for memory in by_worth[:dropped]}
         shown = [memory for memory in memories if memory.memory_id not in gone]
-        lines = _handbook(shown, threads, left_out=len(memories) - len(shown))
+        lines = _handbook(shown, threads, names, left_out=len(memories) - len(shown))
     return lines
 
 
 def render_summary(memories: Sequence[Memory], threads: Mapping[str, SelectedThread], *, max_bytes: int) -> bytes:
-    """Render memory_summary.md: the user's scope only, and one pointer line a project. Never more than ``max_bytes``."""
+    """Render memory_summary.md: the user's scope only, and one pointer line a project; at most ``max_bytes``."""
     own = sorted((memory for memory in memories if memory.scope == USER_SCOPE), key=_worth, reverse=True)
-    pointers = [_pointer(scope, group) for scope, group in _by_scope(memories) if scope != USER_SCOPE]
+    names = scope_names({memory.scope for memory in memories})
+    pointers = [_pointer(scope, names[scope], group) for scope, group in _by_scope(memories) if scope != USER_SCOPE]
     kept_own, kept_pointers = len(own), len(pointers)
     while True:
         text = _summary_text(own[:kept_own], pointers[:kept_pointers], threads, len(own) - kept_own)
@@ -84,22 +86,34 @@ def as_bytes(lines: Sequence[RenderedLine]) -> bytes:
     return "".join(f"{line.text}\n" for line in lines).encode()
 
 
-def project_name(scope: str) -> str:
-    """Return the short name of a scope, for headings: the last part of a project's key."""
+def scope_names(scopes: Iterable[str]) -> dict[str, str]:
+    """Return a short name for each scope: the last part of a project's key, or as many as tell it apart."""
+    parts = {scope: _key_parts(scope) for scope in scopes}
+    names: dict[str, str] = {}
+    for scope, own in parts.items():
+        for length in range(1, len(own) + 1):
+            name = "/".join(own[-length:])
+            if all(other[-length:] != own[-length:] for known, other in parts.items() if known != scope):
+                break
+        names[scope] = one_line(name, 80) or "unnamed project"
+    return names
+
+
+def _key_parts(scope: str) -> list[str]:
     if scope == USER_SCOPE:
-        return EVERYWHERE
-    key = scope.removeprefix(PROJECT_SCOPE_PREFIX).rstrip("/\\")
-    return one_line(re.split(r"[/\\]", key)[-1] or key, 80) or "unnamed project"
+        return [EVERYWHERE]
+    key = scope.removeprefix(PROJECT_SCOPE_PREFIX)
+    return [part for part in re.split(r"[/\\]", key) if part] or [key]
 
 
 def _handbook(
-    memories: Sequence[Memory], threads: Mapping[str, SelectedThread], *, left_out: int
+    memories: Sequence[Memory], threads: Mapping[str, SelectedThread], names: Mapping[str, str], *, left_out: int
 ) -> list[RenderedLine]:
     lines: list[RenderedLine] = []
     for scope, group in _by_scope(memories):
         if lines:
             lines.append(RenderedLine(text=""))
-        lines += _group(scope, group, threads)
+        lines += _group(scope, names[scope], group, threads)
     if left_out:
         note = f"{left_out} more memories did not fit here; `memory-pipeline memory list` shows all of them."
         lines += [RenderedLine(text=""), RenderedLine(text=note)]
@@ -113,12 +127,13 @@ def _by_scope(memories: Iterable[Memory]) -> list[tuple[str, list[Memory]]]:
     return sorted(groups.items(), key=lambda item: (item[0] != USER_SCOPE, item[0]))
 
 
-def _group(scope: str, memories: Sequence[Memory], threads: Mapping[str, SelectedThread]) -> list[RenderedLine]:
-    items = [
-        threads[thread_id] for thread_id in sorted({t for m in memories for t in m.thread_ids}) if thread_id in threads
-    ]
+def _group(
+    scope: str, name: str, memories: Sequence[Memory], threads: Mapping[str, SelectedThread]
+) -> list[RenderedLine]:
+    thread_ids = sorted({thread_id for memory in memories for thread_id in memory.thread_ids})
+    items = [threads[thread_id] for thread_id in thread_ids if thread_id in threads]
     tasks = _shown_tasks(memories, items)
-    lines = [RenderedLine(text=text) for text in _group_head(scope, items)]
+    lines = [RenderedLine(text=text) for text in _group_head(scope, name, items)]
     for shown in tasks:
         lines += [RenderedLine(text=text) for text in _task_lines(shown)]
     sections = (
@@ -134,10 +149,10 @@ def _group(scope: str, memories: Sequence[Memory], threads: Mapping[str, Selecte
     return lines
 
 
-def _group_head(scope: str, items: Sequence[SelectedThread]) -> list[str]:
+def _group_head(scope: str, name: str, items: Sequence[SelectedThread]) -> list[str]:
     if scope == USER_SCOPE:
         return [
-            f"# Task Group: {EVERYWHERE}",
+            f"# Task Group: {name}",
             "scope: what the user said holds in every project",
             "applies_to: cwd=any; reuse_rule=safe in every project",
         ]
@@ -145,7 +160,7 @@ def _group_head(scope: str, items: Sequence[SelectedThread]) -> list[str]:
     shown = ", ".join(folders[:4]) or "unknown"
     key = one_line(scope.removeprefix(PROJECT_SCOPE_PREFIX), 200)
     return [
-        f"# Task Group: {project_name(scope)}",
+        f"# Task Group: {name}",
         f"scope: work in {key}; use it for any task in this project",
         f"applies_to: cwd={shown}; reuse_rule=only in this project, its clones and its worktrees",
     ]
@@ -171,12 +186,15 @@ def _task_lines(shown: _ShownTask) -> list[str]:
     thread = shown.item.thread
     updated_at = iso(shown.item.extraction.source_updated_at)
     keywords = _keywords([shown.task.title, *(entry.statement for entry in shown.task.entries)])
+    origin = (
+        f"cwd={one_line(thread.cwd or '', 200)}, rollout_path={one_line(thread.rollout_path, 500)}, "
+        f"updated_at={updated_at}, thread_id={thread.thread_id}"
+    )
     lines = [
         "",
         f"## Task {shown.number}: {shown.task.title}, {shown.task.outcome}",
         "### rollout_summary_files",
-        f"- {summary_path(shown.item)} (cwd={one_line(thread.cwd or '', 200)}, "
-        f"rollout_path={one_line(thread.rollout_path, 500)}, updated_at={updated_at}, thread_id={thread.thread_id})",
+        f"- {summary_path(shown.item)} ({origin})",
     ]
     if keywords:
         lines += ["### keywords", f"- {', '.join(keywords)}"]
@@ -208,7 +226,10 @@ def _as_circumstance(condition: str) -> str:
 
 
 _CIRCUMSTANCE_WORDS = frozenset(
-    "when whenever if before after while during for in on at with without unless until once as by every each from".split()
+    (
+        *("when", "whenever", "if", "before", "after", "while", "during", "for", "in", "on", "at", "with"),
+        *("without", "unless", "until", "once", "as", "by", "every", "each", "from"),
+    )
 )
 
 
@@ -227,10 +248,10 @@ def _size(lines: Sequence[RenderedLine]) -> int:
     return sum(len(line.text.encode()) + 1 for line in lines)
 
 
-def _pointer(scope: str, memories: Sequence[Memory]) -> str:
+def _pointer(scope: str, name: str, memories: Sequence[Memory]) -> str:
     newest = max(memory.last_confirmed for memory in memories)
     key = one_line(scope.removeprefix(PROJECT_SCOPE_PREFIX), 200)
-    return f"- {project_name(scope)} ({key}), last on {iso_date(newest)}: {MEMORY_FILE}, `# Task Group: {project_name(scope)}`"
+    return f"- {name} ({key}), last on {iso_date(newest)}: {MEMORY_FILE}, `# Task Group: {name}`"
 
 
 def _summary_text(
@@ -251,7 +272,7 @@ def _summary_text(
     lines += ["", "## General Tips"]
     lines += [_summary_line(m) for m in tips]
     lines += [
-        f"- What holds in one project only stands in {MEMORY_FILE}, under its `# Task Group`; grep it by name or keyword.",
+        f"- What holds in one project stands in {MEMORY_FILE}, under its `# Task Group`; grep it by name or keyword.",
         f"- Each task there names its file in {SUMMARIES_FOLDER}/, which tells more.",
     ]
     lines += ["", "## What's in Memory"]
@@ -266,17 +287,16 @@ def _summary_line(memory: Memory) -> str:
 
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.+/-]*[A-Za-z0-9_+]|[\u4e00-\u9fff]{2,8}")
-_COMMON = frozenset(
-    """
-    a about after again all also always an and any are as at be because been before being but by can could did do does
-    don't done each every everywhere first for from going had has have how i if in instead into is it it's its just
-    keep let like make may me more most must my need never new no not now of off on once one only or other our out over
-    please prefer project projects remember run runs said same see should so some still stop such than that the their
-    them then there these they this those to too unless until up use used user uses using very want was we were what
-    when where which while who why will with without work works would yes you your passed failed ended fixed changed
-    files file error line left out worked working exit code instead
-    """.split()
-)
+_COMMON_WORDS = """
+a about after again all also always an and any are as at be because been before being but by can could did do does
+don't done each every everywhere first for from going had has have how i if in instead into is it it's its just
+keep let like make may me more most must my need never new no not now of off on once one only or other our out over
+please prefer project projects remember run runs said same see should so some still stop such than that the their
+them then there these they this those to too unless until up use used user uses using very want was we were what
+when where which while who why will with without work works would yes you your passed failed ended fixed changed
+files file error line left out worked working exit code instead
+"""
+_COMMON = frozenset(_COMMON_WORDS.split())
 
 
 def _keywords(texts: Iterable[str]) -> list[str]:

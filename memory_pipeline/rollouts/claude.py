@@ -86,12 +86,14 @@ class ClaudeGrammar:
     def glance(self, raw: bytes) -> Record | None:
         """Pass by whole prompts, snapshots and attachments: most of the bytes in the newest version."""
         match = _HEAD.match(raw)
-        if match is None or not raw.endswith(b"}") or b'}{"' in raw:
+        if match is None or not raw.endswith(b"}"):
             return None
-        if match.group(1) is not None:
-            kind = match.group(1).decode()
-            return {"type": kind} if kind in _SILENT_LINES else None
-        return {"type": "attachment"} if match.group(3) != _QUEUED.encode() else None
+        kind = (match.group(1) or match.group(2)).decode()
+        silent = (
+            match.group(3) != _QUEUED.encode() if kind == "attachment" and match.group(3) else kind in _SILENT_LINES
+        )
+        # Unescaped, these three bytes stand only between two records on one line.
+        return {"type": kind} if silent and b'}{"' not in raw else None
 
     def read(self, record: Record, line: RawLine) -> Iterator[Event]:
         """Read one record of any age."""

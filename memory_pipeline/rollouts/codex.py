@@ -82,7 +82,7 @@ class CodexGrammar:
     def glance(self, raw: bytes) -> Record | None:
         """Pass by what repeats or measures: compacted history, world state, token counts, reasoning."""
         match = _HEAD.match(raw)
-        if match is None or not raw.endswith(b"}") or b'}{"' in raw:
+        if match is None or not raw.endswith(b"}"):
             return None
         stamp, kind, inner, item = (part.decode() if part else None for part in match.groups())
         silent = (
@@ -93,7 +93,8 @@ class CodexGrammar:
             or (kind == "event_msg" and inner == "token_count" and b'"used_percent"' not in raw)
             or (kind == "event_msg" and inner == "item_completed" and item in SILENT_TURN_ITEMS)
         )
-        if not silent:
+        # Unescaped, these three bytes stand only between two records on one line.
+        if not silent or b'}{"' in raw:
             return None
         return {"timestamp": stamp, "type": kind, "payload": {"type": inner, "item": {"type": item}}}
 

@@ -135,8 +135,8 @@ def store_extraction(
     entries = [entry for task in extraction.tasks for entry in task.entries]
     connection.execute(
         """
-        INSERT OR REPLACE INTO extractions (thread_id, rollout_summary, slug, raw_memory, tasks, coverage, source_digest,
-            source_updated_at, generated_at, dropped_entries)
+        INSERT OR REPLACE INTO extractions (thread_id, rollout_summary, slug, raw_memory, tasks, coverage,
+            source_digest, source_updated_at, generated_at, dropped_entries)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         (

@@ -66,8 +66,8 @@ class Jobs:
                 """
                 UPDATE jobs SET claimable = new.value
                 FROM (
-                    SELECT t.thread_id, (t.gate IS NULL AND t.present = 1 AND j.state IN ('pending', 'error', 'running'))
-                        AS value
+                    SELECT t.thread_id,
+                        (t.gate IS NULL AND t.present = 1 AND j.state IN ('pending', 'error', 'running')) AS value
                     FROM threads AS t JOIN jobs AS j ON j.thread_id = t.thread_id WHERE t.thread_id = ?
                 ) AS new
                 WHERE jobs.thread_id = new.thread_id AND jobs.claimable <> new.value
@@ -95,7 +95,10 @@ class Jobs:
                 return Claim(outcome=ClaimOutcome.RESTING, rest_until=rest.rest_until)
             _exhaust_dead(connection, now=now, max_attempts=max_attempts)
             row = connection.execute(
-                f"SELECT j.thread_id FROM jobs AS j WHERE {_DUE} ORDER BY j.yields, j.order_at DESC, j.thread_id LIMIT 1",
+                f"""
+                SELECT j.thread_id FROM jobs AS j WHERE {_DUE}
+                ORDER BY j.yields, j.order_at DESC, j.thread_id LIMIT 1
+                """,
                 {"now": now},
             ).fetchone()
             if row is None:
@@ -171,7 +174,10 @@ class Jobs:
             if not _end(connection, lease, JobState.ERROR, now=now, last_error=message, retry_at=retry_at):
                 return False
             connection.execute(
-                "UPDATE jobs SET attempts = attempts - 1, provider_faults = provider_faults + 1, yields = 1 WHERE thread_id = ?",
+                """
+                UPDATE jobs SET attempts = attempts - 1, provider_faults = provider_faults + 1, yields = 1
+                WHERE thread_id = ?
+                """,
                 (lease.thread.thread_id,),
             )
             connection.execute(

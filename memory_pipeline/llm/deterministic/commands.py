@@ -93,11 +93,15 @@ _RANK = {
 }
 
 _SHELL_WRAP = re.compile(r"^(?:/\S*/)?(?:ba|z|da)?sh\s+-l?c\s+(?P<quote>['\"])(?P<line>.*)(?P=quote)\s*$", re.DOTALL)
-_SPLIT = re.compile(r"""(?P<quoted>'[^']*'|"(?:[^"\\]|\\.)*"|\\.)|(?P<operator>&&|\|\||;|(?<![>&])\|&?|\n)""", re.DOTALL)
+_SPLIT = re.compile(
+    r"""(?P<quoted>'[^']*'|"(?:[^"\\]|\\.)*"|\\.)|(?P<operator>&&|\|\||;|(?<![>&])\|&?|\n)""", re.DOTALL
+)
 _REDIRECTION = re.compile(r"\s*(?:\d?>&\d|&>>?\s*\S+|\d?>>?\s*/dev/null|\d?>>?\s*\S+|<\s*/dev/null)")
 _WRAPPER = re.compile(
-    r"(?:sudo(?:\s+-\w+)*|time|nice(?:\s+-n\s*\d+)?|nohup|command|env|exec|timeout(?:\s+-\S+)*\s+\d+\w?|[A-Z_][A-Z0-9_]*=\S*"
-    r"|(?:uv|poetry|pdm|hatch|pipenv|rye)\s+run(?:\s+--?(?!m\b)\S+)*|bundle\s+exec|npx(?:\s+-\S+)*|pnpm\s+(?:exec|dlx)|yarn\s+exec|bunx|uvx"
+    r"(?:sudo(?:\s+-\w+)*|time|nice(?:\s+-n\s*\d+)?|nohup|command|env|exec|timeout(?:\s+-\S+)*\s+\d+\w?"
+    r"|[A-Z_][A-Z0-9_]*=\S*"
+    r"|(?:uv|poetry|pdm|hatch|pipenv|rye)\s+run(?:\s+--?(?!m\b)\S+)*|bundle\s+exec|npx(?:\s+-\S+)*"
+    r"|pnpm\s+(?:exec|dlx)|yarn\s+exec|bunx|uvx"
     r"|docker\s+compose\s+(?:exec|run)(?:\s+-\S+)*\s+\w[\w-]*|(?:\.?/?[\w.-]+/)*(?:\.?venv|env)/bin/(?=\w))\s*"
 )
 
@@ -133,12 +137,11 @@ def _core(text: str) -> str:
     return re.sub(r"^(?:/\S+/)(?=\w)", "", text)
 
 
+_MADE_UP = re.compile(r"/(?:tmp)/|/var/folders/|/private/|\s-[ce]\s+['\"]|\$\(|`|<<|\b[0-9a-f]{12,}\b|\[REDACTED|…")
+
+
 def _is_made_up(text: str) -> bool:
-    return (
-        bool(re.search(r"/tmp/|/var/folders/|/private/|\s-[ce]\s+['\"]|\$\(|`|<<|\b[0-9a-f]{12,}\b|\[REDACTED|…", text))
-        or len(text) > COMMAND_MAX_CHARS
-        or text.count("\n") > 0
-    )
+    return bool(_MADE_UP.search(text)) or len(text) > COMMAND_MAX_CHARS or text.count("\n") > 0
 
 
 _PACKAGE_RUN = r"(?:npm|pnpm|yarn|bun)(?:\s+--?\S+)*\s+(?:run\s+|run-script\s+)?"
@@ -146,69 +149,103 @@ _PURPOSES = (
     (
         Purpose.TRIVIAL,
         re.compile(
-            r"(?:ls|ll|cat|bat|head|tail|less|more|grep|egrep|rg|ag|find|fd|pwd|echo|printf|seq|sleep|true|false|which|type|whereis"
-            r"|whoami|date|wc|sort|uniq|cut|tr|awk|diff|cmp|file|stat|du|df|tree|ps|top|env|printenv|export|set|unset|history|clear"
-            r"|cd|pushd|popd|exit|test|\[|read|source|\.|jq|column|nl|xxd|od|hexdump|strings|realpath|dirname|basename|uname|id|man"
-            r"|sed\s+-n|ss|netstat|lsof|kill|pkill|wait|jobs|tee|yes|mktemp|touch|for|case|function|done|fi|esac)(?:\s|$)"
-            r"|git\s+(?:-\S+\s+\S+\s+)*(?:status|log|diff|show|branch|blame|remote|rev-parse|ls-files|stash|config|grep|describe|reflog|fetch|tag$)"
-            r"|\w[\w.-]*\s+(?:--version|-V|-v|--help|-h|help|version)$|(?:pip|npm|uv pip|cargo|brew)\s+(?:list|show|freeze|ls|view|info|search)\b"
+            r"(?:ls|ll|cat|bat|head|tail|less|more|grep|egrep|rg|ag|find|fd|pwd|echo|printf|seq|sleep|true"
+            r"|false|which|type|whereis"
+            r"|whoami|date|wc|sort|uniq|cut|tr|awk|diff|cmp|file|stat|du|df|tree|ps|top|env|printenv|export"
+            r"|set|unset|history|clear"
+            r"|cd|pushd|popd|exit|test|\[|read|source|\.|jq|column|nl|xxd|od|hexdump|strings|realpath"
+            r"|dirname|basename|uname|id|man"
+            r"|sed\s+-n|ss|netstat|lsof|kill|pkill|wait|jobs|tee|yes|mktemp|touch|for|case|function|done|fi"
+            r"|esac)(?:\s|$)"
+            r"|git\s+(?:-\S+\s+\S+\s+)*(?:status|log|diff|show|branch|blame|remote|rev-parse|ls-files|stash"
+            r"|config|grep|describe|reflog|fetch|tag$)"
+            r"|\w[\w.-]*\s+(?:--version|-V|-v|--help|-h|help|version)$|(?:pip|npm|uv pip|cargo"
+            r"|brew)\s+(?:list|show|freeze|ls|view|info|search)\b"
         ),
     ),
     (
         Purpose.TEST,
         re.compile(
-            r"(?:python[\d.]*\s+-m\s+)(?:pytest|unittest|nose2?|doctest|tox|nox)\b|(?:pytest|py\.test|tox|nox|rspec|phpunit|ctest|bats|jest"
-            r"|vitest|mocha|ava|karma|behave|busted)\b|playwright\s+test|cypress\s+run|cargo\s+(?:nextest|test|t\b)|go\s+test|dotnet\s+test|swift\s+test"
-            r"|mix\s+test|deno\s+test|rake\s+(?:test|spec)|rails\s+test|hatch\s+test|zig\s+build\s+test|node\s+--test|flutter\s+test"
-            rf"|{_PACKAGE_RUN}(?:test|tests|t|unit|e2e|spec)(?:[:\w-]*)|(?:make|just|task|invoke|inv)\s+(?:\S+\s+)*?(?:test|tests|check|unit|e2e|spec)(?:[-:]\w+)*\b"
-            r"|(?:\./)?(?:gradlew|gradle|mvnw|mvn)\s+(?:\S+\s+)*?:?(?:\w+:)*(?:test|check|verify)\b|bazel\s+test|(?:python[\d.]*\s+)?\S*manage\.py\s+test"
-            r"|(?:python[\d.]*|bash|sh)\s+\S*(?:run_?tests?|test_\w+)\.(?:py|sh)|\S*\.ci/run|\./(?:run_?)?tests?(?:\.sh)?(?:\s|$)"
+            r"(?:python[\d.]*\s+-m\s+)(?:pytest|unittest|nose2?|doctest|tox|nox)\b|(?:pytest|py\.test|tox"
+            r"|nox|rspec|phpunit|ctest|bats|jest"
+            r"|vitest|mocha|ava|karma|behave|busted)\b|playwright\s+test|cypress\s+run|cargo\s+(?:nextest"
+            r"|test|t\b)|go\s+test|dotnet\s+test|swift\s+test"
+            r"|mix\s+test|deno\s+test|rake\s+(?:test|spec)|rails\s+test|hatch\s+test|zig\s+build\s+test"
+            r"|node\s+--test|flutter\s+test"
+            rf"|{_PACKAGE_RUN}(?:test|tests|t|unit|e2e|spec)(?:[:\w-]*)|(?:make|just|task|invoke"
+            r"|inv)\s+(?:\S+\s+)*?(?:test|tests|check|unit|e2e|spec)(?:[-:]\w+)*\b"
+            r"|(?:\./)?(?:gradlew|gradle|mvnw|mvn)\s+(?:\S+\s+)*?:?(?:\w+:)*(?:test|check|verify)\b"
+            r"|bazel\s+test|(?:python[\d.]*\s+)?\S*manage\.py\s+test"
+            r"|(?:python[\d.]*|bash|sh)\s+\S*(?:run_?tests?|test_\w+)\.(?:py|sh)|\S*\.ci/run"
+            r"|\./(?:run_?)?tests?(?:\.sh)?(?:\s|$)"
         ),
     ),
     (
         Purpose.TYPES,
         re.compile(
-            rf"(?:python[\d.]*\s+-m\s+)?(?:mypy|pyright|basedpyright|pytype|pyre|ty\s+check)\b|(?:vue-)?tsc\b.*--noEmit|{_PACKAGE_RUN}(?:type-?check|types|tsc)\b"
+            r"(?:python[\d.]*\s+-m\s+)?(?:mypy|pyright|basedpyright|pytype|pyre|ty\s+check)\b"
+            rf"|(?:vue-)?tsc\b.*--noEmit|{_PACKAGE_RUN}(?:type-?check|types|tsc)\b"
             r"|cargo\s+check|(?:make|just)\s+(?:types?|type-?check|mypy)\b|flow\s+check"
         ),
     ),
     (
         Purpose.FORMAT,
         re.compile(
-            r"(?:python[\d.]*\s+-m\s+)?(?:ruff\s+format|black|isort|yapf|autopep8)\b|prettier\b|gofmt|goimports|cargo\s+fmt|rustfmt|clang-format|shfmt|dprint|biome\s+format"
-            rf"|{_PACKAGE_RUN}(?:format|fmt|prettier)[:\w-]*|(?:make|just)\s+(?:fmt|format)\b|mix\s+format|terraform\s+fmt"
+            r"(?:python[\d.]*\s+-m\s+)?(?:ruff\s+format|black|isort|yapf|autopep8)\b|prettier\b|gofmt"
+            r"|goimports|cargo\s+fmt|rustfmt|clang-format|shfmt|dprint|biome\s+format"
+            rf"|{_PACKAGE_RUN}(?:format|fmt|prettier)[:\w-]*|(?:make|just)\s+(?:fmt|format)\b|mix\s+format"
+            r"|terraform\s+fmt"
         ),
     ),
     (
         Purpose.LINT,
         re.compile(
-            r"(?:python[\d.]*\s+-m\s+)?(?:ruff|flake8|pylint|pyflakes|bandit|pydocstyle)\b|(?:eslint|stylelint|oxlint|biome|standard|golangci-lint|shellcheck|hadolint|yamllint"
-            rf"|markdownlint|rubocop|swiftlint|ktlint|actionlint)\b|cargo\s+clippy|go\s+vet|{_PACKAGE_RUN}lint[:\w-]*|(?:make|just)\s+(?:\S+\s+)*?lint\b|pre-commit\s+run|lint-imports"
+            r"(?:python[\d.]*\s+-m\s+)?(?:ruff|flake8|pylint|pyflakes|bandit|pydocstyle)\b|(?:eslint"
+            r"|stylelint|oxlint|biome|standard|golangci-lint|shellcheck|hadolint|yamllint"
+            r"|markdownlint|rubocop|swiftlint|ktlint|actionlint)\b|cargo\s+clippy|go\s+vet"
+            rf"|{_PACKAGE_RUN}lint[:\w-]*|(?:make|just)\s+(?:\S+\s+)*?lint\b|pre-commit\s+run|lint-imports"
         ),
     ),
     (
         Purpose.BUILD,
         re.compile(
-            rf"make$|make\s+(?:-j\s*\d*\s*)?(?:build|all|dist|compile)\b|cargo\s+(?:build|b\b)|go\s+build|{_PACKAGE_RUN}(?:build|compile)[:\w-]*|tsc\b|(?:vite|next|webpack|rollup|esbuild|parcel|astro|nuxt)\s+build"
-            r"|(?:\./)?(?:gradlew|gradle|mvnw|mvn)\s+(?:\S+\s+)*?(?:build|package|assemble|compile|install)\w*\b|cmake\b|ninja\b|meson\s+compile|docker\s+(?:compose\s+)?build|docker\s+buildx|bazel\s+build"
-            r"|(?:hatch|uv|poetry|flit|pdm)\s+build|python[\d.]*\s+-m\s+build|dotnet\s+build|swift\s+build|zig\s+build|xcodebuild|just\s+build|mkdocs\s+build|sphinx-build|flutter\s+build|gcc\b|g\+\+|clang\b|rustc\b|javac\b"
+            r"make$|make\s+(?:-j\s*\d*\s*)?(?:build|all|dist|compile)\b|cargo\s+(?:build|b\b)|go\s+build"
+            rf"|{_PACKAGE_RUN}(?:build|compile)[:\w-]*|tsc\b|(?:vite|next|webpack|rollup|esbuild|parcel"
+            r"|astro|nuxt)\s+build"
+            r"|(?:\./)?(?:gradlew|gradle|mvnw|mvn)\s+(?:\S+\s+)*?(?:build|package|assemble|compile"
+            r"|install)\w*\b|cmake\b|ninja\b|meson\s+compile|docker\s+(?:compose\s+)?build|docker\s+buildx"
+            r"|bazel\s+build"
+            r"|(?:hatch|uv|poetry|flit|pdm)\s+build|python[\d.]*\s+-m\s+build|dotnet\s+build|swift\s+build"
+            r"|zig\s+build|xcodebuild|just\s+build|mkdocs\s+build|sphinx-build|flutter\s+build|gcc\b|g\+\+"
+            r"|clang\b|rustc\b|javac\b"
         ),
     ),
     (
         Purpose.INSTALL,
         re.compile(
-            r"uv\s+(?:sync|pip\s+install|add|lock|venv|tool\s+install)|(?:python[\d.]*\s+-m\s+)?(?:pip[\d.]*|pipx)\s+install|(?:npm|pnpm|bun)\s+(?:install|ci|i|add)\b|yarn(?:\s+(?:install|add)\b|$)"
-            r"|poetry\s+(?:install|add|lock)|pdm\s+(?:install|add|sync)|pipenv\s+(?:install|sync)|cargo\s+(?:add|install|fetch)|go\s+(?:mod\s+(?:tidy|download)|get|install)|bundle\s+install|composer\s+install"
-            r"|(?:apt(?:-get)?|brew|dnf|yum|apk|pacman|conda|mamba|gem|choco|winget)\s+(?:\S+\s+)*?(?:install|add|-S\w*)\b|pre-commit\s+install"
+            r"uv\s+(?:sync|pip\s+install|add|lock|venv|tool\s+install)"
+            r"|(?:python[\d.]*\s+-m\s+)?(?:pip[\d.]*|pipx)\s+install|(?:npm|pnpm|bun)\s+(?:install|ci|i"
+            r"|add)\b|yarn(?:\s+(?:install|add)\b|$)"
+            r"|poetry\s+(?:install|add|lock)|pdm\s+(?:install|add|sync)|pipenv\s+(?:install|sync)"
+            r"|cargo\s+(?:add|install|fetch)|go\s+(?:mod\s+(?:tidy|download)|get|install)|bundle\s+install"
+            r"|composer\s+install"
+            r"|(?:apt(?:-get)?|brew|dnf|yum|apk|pacman|conda|mamba|gem|choco"
+            r"|winget)\s+(?:\S+\s+)*?(?:install|add|-S\w*)\b|pre-commit\s+install"
         ),
     ),
     (
         Purpose.RUN,
         re.compile(
-            rf"(?:make|just|task|invoke|inv|rake)\s+[\w.-]+|{_PACKAGE_RUN}(?!install|add|ci\b|init|create|remove|update)[\w:.-]+|(?:bash|sh|zsh)\s+\S+\.sh|\.{{1,2}}/[\w./-]+|(?:scripts?|bin|tools)/[\w./-]+"
-            r"|python[\d.]*\s+(?:-m\s+[\w.]+|\S+\.py)|(?:node|deno\s+run|bun|tsx|ts-node|ruby|php|perl)\s+\S+\.\w+|docker\s+(?:compose\s+)?(?:up|run|push|start|restart)|docker-compose\s+up"
-            r"|alembic\s+\w+|prisma\s+\w+|drizzle-kit\s+\w+|flyway\s+\w+|diesel\s+\w+|terraform\s+(?:plan|apply|init)|kubectl\s+(?:apply|rollout|delete)|helm\s+(?:install|upgrade)|ansible-playbook|fly\s+deploy|vercel|netlify"
-            r"|cargo\s+run|go\s+(?:run|generate)|rails\s+\S+|mix\s+\S+|(?:uvicorn|gunicorn|flask|streamlit|celery|hypercorn)\s|protoc\b|buf\s+generate|sqlc\s+generate|deploy\S*"
+            rf"(?:make|just|task|invoke|inv|rake)\s+[\w.-]+|{_PACKAGE_RUN}(?!install|add|ci\b|init|create"
+            rf"|remove|update)[\w:.-]+|(?:bash|sh|zsh)\s+\S+\.sh|\.{{1,2}}/[\w./-]+|(?:scripts?|bin"
+            r"|tools)/[\w./-]+"
+            r"|python[\d.]*\s+(?:-m\s+[\w.]+|\S+\.py)|(?:node|deno\s+run|bun|tsx|ts-node|ruby|php"
+            r"|perl)\s+\S+\.\w+|docker\s+(?:compose\s+)?(?:up|run|push|start|restart)|docker-compose\s+up"
+            r"|alembic\s+\w+|prisma\s+\w+|drizzle-kit\s+\w+|flyway\s+\w+|diesel\s+\w+|terraform\s+(?:plan"
+            r"|apply|init)|kubectl\s+(?:apply|rollout|delete)|helm\s+(?:install|upgrade)|ansible-playbook"
+            r"|fly\s+deploy|vercel|netlify"
+            r"|cargo\s+run|go\s+(?:run|generate)|rails\s+\S+|mix\s+\S+|(?:uvicorn|gunicorn|flask|streamlit"
+            r"|celery|hypercorn)\s|protoc\b|buf\s+generate|sqlc\s+generate|deploy\S*"
         ),
     ),
 )

@@ -12,14 +12,22 @@ from memory_pipeline.records import EventKind, EvidenceRow, TaskOutcome
 
 _CITATION = re.compile(r"<oai-mem-citation>.*?(?:</oai-mem-citation>|$)", re.DOTALL)
 _CLAIMS_FAILURE = re.compile(
-    r"\b(?:i (?:could not|couldn't|can't|cannot|was(?:n't| not) able|am unable|was unable|stopped|gave up|did not|didn't|have not|haven't)|unable to|(?:command|script|build|tests?|run|deploy\w*|migration|it) (?:still )?fail(?:s|ed)"
-    r"|still fail(?:s|ing)|does not work|doesn't work|not (?:yet )?(?:fixed|resolved|working|done|possible)|failed with|blocked (?:by|on)|needs? your (?:input|permission|approval)|permission (?:was )?denied|left unsolved|partially)\b"
+    r"\b(?:i (?:could not|couldn't|can't|cannot|was(?:n't| not) able|am unable|was unable|stopped|gave up"
+    r"|did not|didn't|have not|haven't)|unable to|(?:command|script|build|tests?|run|deploy\w*|migration"
+    r"|it) (?:still )?fail(?:s|ed)"
+    r"|still fail(?:s|ing)|does not work|doesn't work|not (?:yet )?(?:fixed|resolved|working|done|possible)"
+    r"|failed with|blocked (?:by|on)|needs? your (?:input|permission|approval)|permission (?:was )?denied"
+    r"|left unsolved|partially)\b"
     r"|(?:无法|未能|没能|失败了|没有成功|仍然失败|还没有?(?:修好|解决|完成)|停下)",
     re.IGNORECASE,
 )
 _CLAIMS_SUCCESS = re.compile(
-    r"\b(?:fixed|all (?:\w+ )*tests? (?:now )?pass|tests? (?:now )?pass(?:es|ed)?|passes now|done|created|added|implemented|updated|wrote|written|removed|renamed|refactored|replaced|moved|completed?|resolved|works now|now works|migrated"
-    r"|deployed|installed|configured|committed|merged|succeeded|successfully|build succeeds|is (?:now )?(?:green|fixed|in place))\b|修复了?|已(?:经)?(?:完成|修复|添加|更新|创建|改|通过)|完成了|搞定|通过了|全部通过|修好了|改好了",
+    r"\b(?:fixed|all (?:\w+ )*tests? (?:now )?pass|tests? (?:now )?pass(?:es|ed)?|passes now|done|created"
+    r"|added|implemented|updated|wrote|written|removed|renamed|refactored|replaced|moved|completed?"
+    r"|resolved|works now|now works|migrated"
+    r"|deployed|installed|configured|committed|merged|succeeded|successfully|build succeeds"
+    r"|is (?:now )?(?:green|fixed|in place))\b|修复了?|已(?:经)?(?:完成|修复|添加|更新|创建|改|通过)|完成了"
+    r"|搞定|通过了|全部通过|修好了|改好了",
     re.IGNORECASE,
 )
 
@@ -97,4 +105,4 @@ def _left_broken(task: SessionTask) -> bool:
 
 
 def _matters(step: Step) -> bool:
-    return bool(step.paths) or step.ending is Ending.DENIED or step.purpose not in {Purpose.TRIVIAL}
+    return bool(step.paths) or step.ending is Ending.DENIED or step.purpose != Purpose.TRIVIAL

@@ -40,11 +40,12 @@ class DeterministicExtractor:
 
 def _drafts(tasks: tuple[SessionTask, ...]) -> list[TaskDraft]:
     entries: list[list[EntryDraft]] = [[] for _ in tasks]
-    for stated in find_stated(tasks):
+    said = find_stated(tasks)
+    for stated in said:
         entries[stated.task].append(stated.entry)
     for index, task in enumerate(tasks):
         entries[index].extend(find_failures(task))
-    for index, entry in find_commands(tasks):
+    for index, entry in find_commands(tasks, [stated.entry for stated in said]):
         entries[index].append(entry)
     drafts = []
     for task, own in zip(tasks, entries, strict=True):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
 from memory_pipeline.directions import sentences
+from memory_pipeline.likeness import contradicts
 from memory_pipeline.llm.deterministic.commands import CHECKS, Command, Purpose
 from memory_pipeline.llm.deterministic.endings import claims_failure, plain_answer
 from memory_pipeline.llm.deterministic.steps import Ending, Step, commands_the_reader
@@ -108,7 +109,7 @@ def _mended(task: SessionTask, run: list[int]) -> EntryDraft | None:
         fix = "passed when run again with nothing changed, so it may be flaky"
     else:
         return None  # a slip that was put right at once
-    after = "" if "may be flaky" in fix or fix.endswith("worked") or "pass" in fix else "; then it passed"
+    after = "" if re.search(r"may be flaky|worked$|pass|通过", fix) else "; then it passed"
     told_rows = (told[0].number,) if told else ()
     edit_rows = tuple(step.rows[0] for step in (edits or helped)[-2:])
     rows = (first.rows[-1], *edit_rows, last.last_row, *told_rows)
@@ -130,17 +131,18 @@ def _symptom(task: SessionTask, run: list[int]) -> str:
 
 
 _TELLS_FIX = re.compile(
-    r"\b(?:fixed|fixes|the (?:root )?cause (?:was|is)|root cause|caused by|because|was missing|were missing|subtracted|replaced|changed|corrected|the (?:problem|issue|bug) (?:was|is)|turned out|resolved|solved|needed|so that|instead of|off-by-one"
-    r"|race|now (?:uses|waits|returns|handles|reads|checks))\b|修复|原因是?|因为|改成|改为|缺少|缺了|问题(?:是|在于|出在)|忘了|导致",
+    r"\b(?:fixed|fixes|the (?:root )?cause (?:was|is)|root cause|caused by|because|was missing|were missing"
+    r"|subtracted|replaced|changed|corrected|the (?:problem|issue|bug) (?:was|is)|turned out|resolved"
+    r"|solved|needed|so that|instead of|off-by-one"
+    r"|race|now (?:uses|waits|returns|handles|reads|checks))\b|修复|原因是?|因为|改成|改为|缺少|缺了"
+    r"|问题(?:是|在于|出在)|忘了|导致",
     re.IGNORECASE,
 )
 
 
 def _told_fix(task: SessionTask, files: list[str], *, since: int) -> tuple[EvidenceRow, str] | None:
     """The one sentence of the assistant that says what was mended, and its row; the last answer is asked first."""
-    spoken = [
-        row for row in task.rows if row.number > since and row.kind in {EventKind.FINAL_ANSWER, EventKind.COMMENTARY}
-    ]
+    spoken = [row for row in task.spoken if row.number > since]
     spoken.sort(
         key=lambda row: (
             row.kind is not EventKind.FINAL_ANSWER,
@@ -170,6 +172,10 @@ def _unsolved(task: SessionTask, run: list[int]) -> EntryDraft | None:
     """A failure that nothing mended; kept when it says more than that something failed."""
     first, last = task.steps[run[0]], task.steps[run[-1]]
     answer = task.answers[-1] if task.answers else None
+    if first.purpose in CHECKS and any(
+        s.purpose is first.purpose and s.ending is Ending.OK for s in task.steps[run[0] :]
+    ):
+        return None  # another command did the same work well
     if first.purpose is Purpose.OTHER and not (answer and claims_failure(plain_answer(answer))):
         return None
     if (
@@ -215,22 +221,25 @@ _SAYS = {
 }
 _MOST_PER_PURPOSE = {Purpose.RUN: 3}
 _INSTALLS_ALL = re.compile(
-    r"(?:uv sync|uv pip install -[re]|pip3? install -[re]|python[\d.]* -m pip install -[re]|(?:npm|pnpm|bun|yarn) (?:ci|install|i)(?:\s+--?\S+)*$|yarn$|poetry install|pdm (?:install|sync)|pipenv (?:install|sync)|bundle install|go mod (?:tidy|download)"
+    r"(?:uv sync|uv pip install -[re]|pip3? install -[re]|python[\d.]* -m pip install -[re]|(?:npm|pnpm|bun"
+    r"|yarn) (?:ci|install|i)(?:\s+--?\S+)*$|yarn$|poetry install|pdm (?:install|sync)|pipenv (?:install"
+    r"|sync)|bundle install|go mod (?:tidy|download)"
     r"|composer install|cargo fetch|pre-commit install)"
 )
 
 
-def find_commands(tasks: tuple[SessionTask, ...]) -> list[tuple[int, EntryDraft]]:
+def find_commands(tasks: tuple[SessionTask, ...], stated: Sequence[EntryDraft]) -> list[tuple[int, EntryDraft]]:
     """Return one statement for each command that ended well and would be run again, with the index of its task.
 
     Of several commands with one purpose, in one folder, the shortest few are kept: they say how it is done at large.
+    What the person has ruled out in ``stated`` is not told as the way to go.
     """
     ended: dict[tuple[Purpose, str, str], tuple[int, Step]] = {}
     had_failed: set[tuple[Purpose, str, str]] = set()
     for index, task in enumerate(tasks):
         for step in task.steps:
             command = step.command
-            if command is None or command.once_only or command.purpose not in _SAYS:
+            if command is None or command.once_only or command.purpose not in _SAYS or _is_ruled_out(command, stated):
                 continue
             key = (command.purpose, _folder(command), command.text)
             if step.ending is Ending.FAILED:
@@ -239,6 +248,10 @@ def find_commands(tasks: tuple[SessionTask, ...]) -> list[tuple[int, EntryDraft]
             elif step.ending is Ending.OK and _is_repeatable(command):
                 ended[key] = (index, step)
     return [_known(index, step, key in had_failed) for key, (index, step) in _most_general(ended)]
+
+
+def _is_ruled_out(command: Command, stated: Sequence[EntryDraft]) -> bool:
+    return any(contradicts(f"use {command.text.split()[0]}", entry.statement) for entry in stated)
 
 
 def _folder(command: Command) -> str:

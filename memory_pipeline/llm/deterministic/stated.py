@@ -105,17 +105,24 @@ def _with(kept: list[Stated], new: Stated) -> list[Stated]:
 # --- accepted proposals ----------------------------------------------------------------------------------------------
 
 _ACCEPTS = re.compile(
-    r"(?:(?:yes|yep|yeah|ok|okay|sure|sounds good|good idea|agreed|great|perfect|please|go ahead|do it|do that|let's do that|let's do it|go with that|that works|works for me|make it so"
-    r"|好的?|行|可以|同意|没问题|就这样|就这么(?:办|做|定)|就用这个|按你说的(?:做|来|办)?|嗯|对|那就这样吧?|吧)[\s,.!，。！]*)+",
+    r"(?:(?:yes|yep|yeah|ok|okay|sure|sounds good|good idea|agreed|great|perfect|please|go ahead|do it"
+    r"|do that|let's do that|let's do it|go with that|that works|works for me|make it so"
+    r"|好的?|行|可以|同意|没问题|就这样|就这么(?:办|做|定)|就用这个|按你说的(?:做|来|办)?|嗯|对|那就这样吧?"
+    r"|吧)[\s,.!，。！]*)+",
     re.IGNORECASE,
 )
 _PROPOSES = re.compile(
-    r"(?P<lead>(?:i(?:'d| would)? (?:suggest|recommend|propose)(?: that)?(?: we| you)?(?: to)?|my (?:suggestion|recommendation|proposal)(?: is|:)(?: to)?|(?:shall|should) (?:i|we)|(?:do you )?want me to|would you like me to|(?:we|i) could"
-    r"|how about we|let's)\s+)(?P<what>.+)|(?P<zh_lead>(?:我?建议|要不要|是否要?|我们可以|不如)[，：]?)(?P<zh>.+?)(?:吗)?$",
+    r"(?P<lead>(?:i(?:'d| would)? (?:suggest|recommend|propose)(?: that)?(?: we| you)?(?: to)?"
+    r"|my (?:suggestion|recommendation|proposal)(?: is|:)(?: to)?|(?:shall|should) (?:i|we)"
+    r"|(?:do you )?want me to|would you like me to|(?:we|i) could"
+    r"|how about we|let's)\s+)(?P<what>.+)|(?P<zh_lead>(?:我?建议|要不要|是否要?|我们可以"
+    r"|不如)[，：]?)(?P<zh>.+?)(?:吗)?$",
     re.IGNORECASE,
 )
 _LASTS = re.compile(
-    r"(?:use|using|switch|switching|move|moving|replace|replacing|adopt|adopting|keep|keeping|store|storing|split|splitting|migrate|migrating|drop|dropping|pin|pinning|standardi[sz]e|go with|target|support|default to|cache|caching"
+    r"(?:use|using|switch|switching|move|moving|replace|replacing|adopt|adopting|keep|keeping|store|storing"
+    r"|split|splitting|migrate|migrating|drop|dropping|pin|pinning|standardi[sz]e|go with|target|support"
+    r"|default to|cache|caching"
     r"|deprecate|separate)\b|(?:用|改用|使用|采用|换成|保留|迁移|统一|拆分|固定|放弃|支持)",
     re.IGNORECASE,
 )

@@ -119,7 +119,8 @@ _NO_ROW = _NoRow()
 
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
 _EDITS_IN_SHELL = re.compile(
-    r"\bsed\s+(?:-\w+\s+)*-i\S*\s.*?\s(?P<sed>[\w./-]+\.\w+)\s*(?:$|[;&|])|(?<![\d&>])>{1,2}\s*(?P<out>(?!/dev/)[\w./-]+\.\w+)",
+    r"\bsed\s+(?:-\w+\s+)*-i\S*\s.*?\s(?P<sed>[\w./-]+\.\w+)\s*(?:$|[;&|])"
+    r"|(?<![\d&>])>{1,2}\s*(?P<out>(?!/dev/)[\w./-]+\.\w+)",
     re.DOTALL,
 )
 _NOT_OF_THE_PROJECT = re.compile(
@@ -151,23 +152,28 @@ def _relative(path: str, cwd: str | None) -> str:
 # --- how it ended ----------------------------------------------------------------------------------------------------
 
 _WRAPPING = re.compile(
-    r"^(?:Chunk ID: .*|Wall time: .*|Process exited with code -?\d+|Exit code:? -?\d+|Original token count: .*|Output:|Total output lines: .*"
+    r"^(?:Chunk ID: .*|Wall time: .*|Process exited with code -?\d+|Exit code:? -?\d+"
+    r"|Original token count: .*|Output:|Total output lines: .*"
     r"|Warning: truncated output.*|</?(?:tool_use_error|persisted-output|error|stdout|stderr|output|bash-\w+)>)\s*$",
     re.MULTILINE,
 )
 _EXIT_TOLD = re.compile(r"^(?:Process exited with code|Exit code:?) (-?\d+)\s*$", re.MULTILINE)
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|�?\[[0-9;]*m")
 _SAYS_FAILED = re.compile(
-    r"^FAILED\b|^FAIL\b|^FAIL:|^ERROR\b|^--- FAIL|\bFAILED \((?:failures|errors)|\b[1-9]\d* (?:failed|failing|failures?|errors?)\b|^Traceback \(most|"
-    r"^error(?:\[\w+\])?:|npm ERR!|BUILD FAILED|Build failed|panicked at|^make(?:\[\d+\])?: \*\*\*|\bFound [1-9]\d* errors?\b|✗|✖ [1-9]|^E   ",
+    r"^FAILED\b|^FAIL\b|^FAIL:|^ERROR\b|^--- FAIL|\bFAILED \((?:failures|errors)|\b[1-9]\d* (?:failed"
+    r"|failing|failures?|errors?)\b|^Traceback \(most|"
+    r"^error(?:\[\w+\])?:|npm ERR!|BUILD FAILED|Build failed|panicked at|^make(?:\[\d+\])?: \*\*\*"
+    r"|\bFound [1-9]\d* errors?\b|✗|✖ [1-9]|^E   ",
     re.MULTILINE,
 )
 _SAYS_OK = re.compile(
-    r"^OK\b|\b\d+ pass(?:ed|ing)\b|\b0 (?:failed|errors)\b|^PASS\b|^ok\s|test result: ok|All checks passed|Success: no issues|BUILD SUCCESS|Build succeeded|All tests pass|Finished ",
+    r"^OK\b|\b\d+ pass(?:ed|ing)\b|\b0 (?:failed|errors)\b|^PASS\b|^ok\s|test result: ok|All checks passed"
+    r"|Success: no issues|BUILD SUCCESS|Build succeeded|All tests pass|Finished ",
     re.MULTILINE,
 )
 _REFUSED = re.compile(
-    r"permission.*(?:not granted|haven't granted)|requested permissions|user (?:rejected|doesn't want|refused|denied)|rejected by user",
+    r"permission.*(?:not granted|haven't granted)|requested permissions|user (?:rejected|doesn't want"
+    r"|refused|denied)|rejected by user",
     re.IGNORECASE,
 )
 
@@ -204,13 +210,20 @@ _ERROR_LINES = tuple(
         r"^(?:E\s+)?(?:[\w.]+\.)?(?!Assertion)\w*(?:Error|Exception|Panic|Timeout|Interrupt)\b: .+$",
         r"^(?:FAIL|ERROR): .+$|^FAILED \S+::.+$|^--- FAIL: .+$|^\s*(?:✕|✗|×|●) .+$",
         r"^.*\berror(?:\[\w+\]| TS\d+| \w\d+)?: .+$|^.*: error .+$",
-        r"^(?!\s*at ).*(?:cannot|can't|could not|not found|[Nn]o such|denied|refused|fatal:|missing|panicked at|timed out|unrecognized|[Ii]nvalid|undefined|unexpected).*$",
-        r"^\S+:\d+:\d+:? .+$|^make(?:\[\d+\])?: \*\*\* .+$|^npm ERR! .+$|^.*\b(?:FAILED|FAIL)\b.*$|^.*\b\d+ failed\b.*$",
+        (
+            r"^(?!\s*at ).*(?:cannot|can't|could not|not found|[Nn]o such|denied|refused|fatal:|missing"
+            r"|panicked at|timed out|unrecognized|[Ii]nvalid|undefined|unexpected).*$"
+        ),
+        (
+            r"^\S+:\d+:\d+:? .+$|^make(?:\[\d+\])?: \*\*\* .+$|^npm ERR! .+$|^.*\b(?:FAILED|FAIL)\b.*$"
+            r"|^.*\b\d+ failed\b.*$"
+        ),
     )
 )
 _ASSERTION = re.compile(r"^(?:E\s+)?(AssertionError(?::.*)?|assert .+)$", re.MULTILINE)
 _COMMANDING = re.compile(
-    r"\b(?:ignore (?:all|any|previous|prior|the)|disregard|from now on|you (?:must|should|are now)|remember\s*[:,]|always (?:use|run|do|answer|call|send|trust)"
+    r"\b(?:ignore (?:all|any|previous|prior|the)|disregard|from now on|you (?:must|should|are now)"
+    r"|remember\s*[:,]|always (?:use|run|do|answer|call|send|trust)"
     r"|never (?:use|run|tell|ask|mention)|system prompt|instructions?\b.*:)|记住|从现在|忽略(?:之前|以上)",
     re.IGNORECASE,
 )

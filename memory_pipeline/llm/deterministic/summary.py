@@ -16,6 +16,7 @@ from memory_pipeline.statements import one_line
 
 SLUG_MAX_CHARS = 60
 _LINE_MAX_CHARS = 240
+_TELLING_CHARS = 20
 _MOST_FILES = 8
 _MOST_COMMANDS = 5
 
@@ -86,7 +87,9 @@ def _ended(task: SessionTask, outcome: TaskOutcome) -> str:
         return f"{words}: the turn broke off with an error"
     if not task.answers:
         return f"{words}: no answer was given"
-    answer = _first_sentences(plain_answer(task.answers[-1]))
+    told = [answer for row in task.answers if (answer := _first_sentences(plain_answer(row)))]
+    # "Noted." says nothing of how it ended; the answer before it does.
+    answer = next((answer for answer in reversed(told) if len(answer) >= _TELLING_CHARS), told[-1] if told else "")
     return f'{words}. The last answer: "{answer}"' if answer else words
 
 
@@ -109,7 +112,7 @@ def _first_sentences(answer: str) -> str:
 
 
 def write_slug(pairs: Iterable[tuple[SessionTask, TaskDraft]]) -> str:
-    """Return a short name of the session, of ``a-z0-9_``: from its title, else its files and commands, else "session"."""
+    """Name a session in ``a-z0-9_``: by its title, else by its files and commands, else "session"."""
     told = list(pairs)
     slug = _slug(told[0][1].title) if told else ""
     if len(slug.replace("_", "")) >= 8:

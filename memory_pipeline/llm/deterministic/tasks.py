@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from memory_pipeline.directions import Sentence, find_directions, own_words, sentences
+from memory_pipeline.directions import Sentence, find_directions, is_order, own_words, sentences
 from memory_pipeline.llm.deterministic.steps import Step
 from memory_pipeline.records import EventKind, EvidenceRow, Speaker
 from memory_pipeline.statements import one_line
@@ -31,6 +31,7 @@ class SessionTask:
     title: str
     rows: tuple[EvidenceRow, ...]
     steps: tuple[Step, ...]
+    spoken: tuple[EvidenceRow, ...]  # the assistant's answers and comments in it
     reaction_after: str  # what the prompt that opens the next task says of this one
 
     @property
@@ -41,7 +42,7 @@ class SessionTask:
     @property
     def answers(self) -> tuple[EvidenceRow, ...]:
         """The assistant's final answers in it."""
-        return tuple(row for row in self.rows if row.kind is EventKind.FINAL_ANSWER)
+        return tuple(row for row in self.spoken if row.kind is EventKind.FINAL_ANSWER)
 
 
 def is_prompt(row: EvidenceRow) -> bool:
@@ -62,7 +63,9 @@ def cut_into_tasks(rows: tuple[EvidenceRow, ...], steps: tuple[Step, ...]) -> tu
             asked = is_request
         else:
             asked = asked or is_request
-    tasks = []
+    tasks: list[SessionTask] = []
+    if not starts:
+        return ()
     for start, end in zip(starts, [*starts[1:], len(rows)], strict=True):
         own = rows[start:end]
         numbers = {row.number for row in own}
@@ -70,6 +73,7 @@ def cut_into_tasks(rows: tuple[EvidenceRow, ...], steps: tuple[Step, ...]) -> tu
             SessionTask(
                 title=_title(own),
                 rows=own,
+                spoken=tuple(row for row in own if row.kind in {EventKind.FINAL_ANSWER, EventKind.COMMENTARY}),
                 steps=tuple(step for step in steps if step.rows[0] in numbers),
                 reaction_after=reaction(rows[end].text) if end < len(rows) else Reaction.NONE,
             )
@@ -78,18 +82,21 @@ def cut_into_tasks(rows: tuple[EvidenceRow, ...], steps: tuple[Step, ...]) -> tu
 
 
 _ACKNOWLEDGES = re.compile(
-    r"(?:yes|yep|yeah|yup|ok|okay|k|sure|no|nope|thanks|thank you|thx|ty|great|perfect|nice|cool|good|awesome|excellent|lgtm|looks good|sounds good|works"
-    r"|go on|go ahead|continue|proceed|do it|do that|next|please|done|right|correct|exactly|hi|hello|hey|good (?:morning|job|work)|that works|it works"
-    r"|好的?|行|可以|继续|谢谢|多谢|对|是的|嗯|没问题|不错|很好|完美|搞定|辛苦了|你好|接着来|就这样)"
-)
-_GREETING = re.compile(
-    r"(?:hi|hello|hey|good (?:morning|evening|afternoon)|你好|您好|嗨|hola|hallo|bonjour)(?: there| claude| codex)?",
-    re.IGNORECASE,
+    r"(?:(?:yes|yep|yeah|yup|ok|okay|k|sure|no|nope|thanks|thank you|thx|ty|great|perfect|nice|cool|good|awesome"
+    r"|excellent|lgtm|looks good|sounds good|works|go on|go ahead|continue|proceed|do it|do that|next|please|done|right"
+    r"|correct|exactly|i(?:'ve)? changed my mind|noted|understood|got it|fyi|one more thing|another thing|by the way"
+    r"|btw|hi|hello|hey|good (?:morning|evening|job|work)|that works|it works|you too|a lot|so much|very much|again|now"
+    r"|all good|there|claude|codex|你好|您好|嗨|hola|hallo|bonjour"
+    r"|好的?|行|可以|继续|谢谢你?|多谢|对|是的|嗯|没问题|不错|很好|完美|搞定了?|辛苦了|接着来|就这样|太好了"
+    r"|可以了)\s*)+"
 )
 _FOLLOWS_UP = re.compile(
-    r"(?:no|nope|wait|actually|hmm+|still|but|that's|that is|this is|it's|it is|it still|it |now it|not |and (?:what|why|how)|i (?:said|meant|told)|you (?:forgot|missed|broke|didn't|should have)"
-    r"|same |again|try again|retry|undo|revert (?:that|it|this)|instead|what about|how about|why did|why does it|did you|can you explain|are you sure|also\b|continue|go on|keep going|carry on"
-    r"|不对|不是|错了|还是|仍然|又|再试|重试|另外|而且|你忘|你没|为什么你|继续|接着|等等|现在又)",
+    r"(?:no|nope|wait|actually|hm+|still|but|that|that's|this is|it|it's|now it|not|and (?:what|why|how)"
+    r"|i (?:said|meant|told)"
+    r"|you (?:forgot|missed|broke|didn't|should have)|same|again|try again|retry|undo|revert (?:that|it|this)|instead"
+    r"|what about|how about|why did|why does it|did you|can you explain|are you sure|also|continue|go on|keep going"
+    r"|carry on)(?![\w-])"
+    r"|(?:不对|不是|错了|还是|仍然|又|再试|重试|另外|而且|你忘|你没|为什么你|继续|接着|等等|现在又)",
     re.IGNORECASE,
 )
 
@@ -104,19 +111,28 @@ def asks_for_something(text: str) -> bool:
 
 
 def _is_request(sentence: Sentence, rules: list[str]) -> bool:
-    left = sentence.text.casefold()
-    for rule in rules:
-        left = left.replace(rule, " ")
+    left = _beside_rules(sentence.text, rules).casefold()
     left = re.sub(
         r"^[a-z_]+:\w+\s|\b(?:and|also|but|please|remember|that|to|because|so|then)\b|[\s,.:;!?，。！？；：—–-]+",
         " ",
         left,
     ).strip()
-    if not left or _ACKNOWLEDGES.fullmatch(left) or _GREETING.fullmatch(left):
+    if not left or _ACKNOWLEDGES.fullmatch(left):
         return False
     parts = [part for part in re.split(r"\s+", left) if part]
     cjk = len(re.findall(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]", left))
     return len(parts) >= 2 or cjk >= 4 or left.startswith("/")
+
+
+def _beside_rules(text: str, rules: list[str]) -> str:
+    """What a sentence says before its first rule, or else what it orders after its last one."""
+    lowered = text.casefold()
+    spans = [(lowered.find(rule), len(rule)) for rule in rules if rule in lowered]
+    if not spans or len(lowered) != len(text):
+        return text
+    before = text[: min(start for start, _ in spans)]
+    after = text[max(start + length for start, length in spans) :]
+    return before if re.search(r"\w{2}", before) or not is_order(after) else after
 
 
 def _follows_up(text: str) -> bool:
@@ -132,9 +148,7 @@ def _title(rows: tuple[EvidenceRow, ...]) -> str:
     fallback = ""
     for sentence in sentences(own):
         if _is_request(sentence, [rule.casefold() for rule in rules]):
-            title = sentence.text
-            for rule in rules:
-                title = title.replace(rule, "")
+            title = _beside_rules(sentence.text, [rule.casefold() for rule in rules]).lstrip(" ,;:，；：")
             title = re.sub(
                 r"[\s,;:，；：]*(?:\b(?:and|but|also|because|so|please|remember(?: that| to)?)\b[\s,;:]*)*$",
                 "",
@@ -157,13 +171,19 @@ def _title(rows: tuple[EvidenceRow, ...]) -> str:
 # --- what the person says of the work --------------------------------------------------------------------------------
 
 _BAD = re.compile(
-    r"\b(?:still (?:broken|fails?|failing|wrong|crash\w*|not|doesn't|the same|get|see|there|red)|(?:doesn't|does not|didn't|did not|isn't|not) (?:work|working|fixed|help|compile|right|correct|what i)"
-    r"|(?:that's|that is|this is|it's) (?:wrong|incorrect|broken|worse|not it)|you broke|now it (?:fails|crashes|breaks)|same (?:error|problem|issue)|wrong\b(?! with)|it (?:fails|crashes|failed|crashed|broke)|no,? that)\b"
-    r"|还是(?:不行|报错|失败|不对|一样|有问题|没)|不行|不对|错了|没(?:用|修好|解决|效果)|又(?:报错|坏|挂|失败)|依然|仍然(?:报错|失败|不)",
+    r"\b(?:still (?:broken|fails?|failing|wrong|crash\w*|not|doesn't|the same|get|see|there|red)|(?:doesn't"
+    r"|does not|didn't|did not|isn't|not) (?:work|working|fixed|help|compile|right|correct|what i)"
+    r"|(?:that's|that is|this is|it's) (?:wrong|incorrect|broken|worse|not it)|you broke|now it (?:fails"
+    r"|crashes|breaks)|same (?:error|problem|issue)|wrong\b(?! with)|it (?:fails|crashes|failed|crashed"
+    r"|broke)|no,? that)\b"
+    r"|还是(?:不行|报错|失败|不对|一样|有问题|没)|不行|不对|错了|没(?:用|修好|解决|效果)|又(?:报错|坏|挂"
+    r"|失败)|依然|仍然(?:报错|失败|不)",
     re.IGNORECASE,
 )
 _GOOD = re.compile(
-    r"\b(?:thanks|thank you|thx|perfect|great|awesome|excellent|lovely|nice(?: work| job)?|well done|good job|works(?: now| great| fine| perfectly)?|it works|that works|that worked|working now|fixed it|lgtm|looks good|all good|solved|brilliant)\b"
+    r"\b(?:thanks|thank you|thx|perfect|great|awesome|excellent|lovely|nice(?: work| job)?|well done"
+    r"|good job|works(?: now| great| fine| perfectly)?|it works|that works|that worked|working now|fixed it"
+    r"|lgtm|looks good|all good|solved|brilliant)\b"
     r"|谢谢|多谢|搞定|完美|可以了|好了|解决了|没问题了|太好了|很好|不错|辛苦|棒",
     re.IGNORECASE,
 )

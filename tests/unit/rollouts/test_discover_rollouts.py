@@ -95,7 +95,7 @@ def test_one_real_file_is_found_once(tmp_path: Path) -> None:
 
 
 def test_finding_opens_no_file(tmp_path: Path) -> None:
-    """A log that may not be read is found all the same, with its size."""
+    """A log that may not be read is found all the same, with its size; its access time stays."""
     log = touch(tmp_path / f"sessions/rollout-x-{ONE}.jsonl")
     log.write_bytes(b"12345")
     log.chmod(0)

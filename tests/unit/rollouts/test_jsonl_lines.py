@@ -125,7 +125,8 @@ def test_an_unterminated_last_line_that_parses_is_no_loss() -> None:
 
 
 _TEXTS = st.text(max_size=12)
-_LOGS = st.lists(st.dictionaries(_TEXTS, st.one_of(_TEXTS, st.integers(), st.none()), max_size=3), max_size=6)
+_NUMBERS = st.integers(min_value=-(2**63), max_value=2**63 - 1)
+_LOGS = st.lists(st.dictionaries(_TEXTS, st.one_of(_TEXTS, _NUMBERS, st.none()), max_size=3), max_size=6)
 
 
 @settings(max_examples=80, deadline=None)
