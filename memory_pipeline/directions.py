@@ -574,16 +574,16 @@ _OTHERS = (
 )
 
 _MAY_DIRECT = re.compile(
-    r"""\b(?:always|never|ever|from\ (?:now|here|this|today)|forward|henceforth|future|remember
-        |memori[sz]e|memory|in\ mind|prefer\w*        |rather|like|hate|dislike|stand|stop|quit
-        |avoid|longer|any\ ?more|unless|without|again|don[’']?t|not|instead|only|stick        
-        |default|we|i|our|team|every\ ?\w*|each|whenever|before|after|when|globally|all|any|new
-        |must|should|shall|let[’']?s|let        |go|going|decision|decided|option|no|nope|wrong
-        |use|rule|everywhere|exception|until)\b| [总始一永绝不别以今从记务必每统优默尽只用改我就选定决采禁严切请所任凡错应往日后]
-        | \b(?:siempre|nunca|partir|adelante|recuerda|prefier\w*|sempre|agora|lembre|prefiro
-        |toujours|jamais|désormais|dorénavant        |souviens|rappelle|préfère|immer|niemals
-        |nie|jetzt|sofort|nun|zukunft|merk|denk|bevorzuge)\b| всегда|никогда|отныне|момента
-        |впредь|запомни|предпочитаю|今後|これ|必ず|常に|絶対|毎回|覚え| 앞으로|항상|절대|반드시|기억""",
+    r"""\b(?:always|never|ever|from\ (?:now|here|this|today)|forward|henceforth|future|remember|memori[sz]e|memory|in\ mind
+        |prefer\w*|rather|like|hate|dislike|stand|stop|quit|avoid|longer|any\ ?more|unless|without|again|don[’']?t|not
+        |instead|only|stick|default|we|i|our|team|every\ ?\w*|each|whenever|before|after|when|globally|all|any|new|must
+        |should|shall|let[’']?s|let|go|going|decision|decided|option|no|nope|wrong|incorrect|use|rule|everywhere
+        |exception|until)\b
+      | [总始一永绝不别以今从记务必每统优默尽只用改我就选定决采禁严切请所任凡错应往日后]
+      | \b(?:siempre|nunca|partir|adelante|recuerda|prefier\w*|sempre|agora|lembre|prefiro|toujours|jamais|désormais
+        |dorénavant|souviens|rappelle|préfère|immer|niemals|nie|jetzt|sofort|nun|zukunft|merk|denk|bevorzuge)\b
+      | всегда|никогда|отныне|момента|впредь|запомни|предпочитаю
+      | 今後|これ|必ず|常に|絶対|毎回|覚え|앞으로|항상|절대|반드시|기억""",
     re.VERBOSE | re.IGNORECASE,
 )
 
@@ -883,7 +883,7 @@ _EVERYWHERE = re.compile(
     r"|other))* (?:projects?|repos?|repositor(?:y|ies)"
     r"|codebases?|workspaces?)\b|\beverywhere\b(?! (?:in|else))|\bno matter (?:which|what) (?:project|repo)"
     r"|\bfor everything i\b"
-    r"|\bas a global (?:rule|preference)|^globally\b|(?<!install )\bglobally$"
+    r"|\bas a global (?:rule|preference)|^globally\b|^(?!.*\binstall).*\bglobally$"
     r"|(?:所有|全部|每个|每一个|任何|各个)(?:的)?(?:项目|仓库|工程|代码库)(?!文件|成员)|全局(?!变量|安装"
     r"|状态|样式)(?:都|规则|适用|生效|统一|用|使用|，|$)|不管(?:哪个|什么)项目"
     r"|すべてのプロジェクト|全プロジェクト|모든 프로젝트|in allen (?:meinen )?projekten"

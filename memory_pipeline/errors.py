@@ -43,6 +43,10 @@ class RolloutError(MemoryPipelineError):
     """A rollout can't be read: vanished, not a regular file, outside the home, no permission."""
 
 
+class VanishedError(RolloutError):
+    """A rollout was there when it was listed and is gone: normal, since the agents delete their logs themselves."""
+
+
 class WorkspaceError(MemoryPipelineError):
     """The memory workspace can't be read, staged, checked or published."""
 

@@ -22,7 +22,7 @@ from memory_pipeline import redact_rules as rules
 _LONGEST_NAME = 48
 _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
 _HIDDEN_CHARACTERS = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
-_LONGEST_VALUE = 4_000
+_LONGEST_VALUE = 64_000
 _LONGEST_INNER_VALUE = 100
 _NEAR_LINES = 3
 
@@ -190,7 +190,8 @@ def _private_keys(text: str) -> Iterator[_Span]:
             yield _Span(start, ends[next_end][1], "private-key")
         else:
             body = rules.compiled(rules.PEM_BODY).match(text, opened, limit)
-            yield _Span(start, body.end() if body else opened, "private-key")
+            if body and body.end() > opened:
+                yield _Span(start, body.end(), "private-key")
     opened_at = [begin[0] for begin in begins]
     previous = 0
     for start, closed in ends:
@@ -282,7 +283,9 @@ def _value_of(text: str, name: _Name, longest: int) -> _Value | None:
     quoted = rules.compiled(rules.QUOTED).match(text, start, start + longest)
     if quoted:
         group = next(group for group in ("plain", "inner", "curly") if quoted[group] is not None)
-        if said:
+        if _is_verb(name, quoted[group]):
+            accepted = False
+        elif said:
             accepted = rules.accepts_prose(quoted[group], name.kind, followed_by="", quoted=True)
         else:
             accepted = rules.accepts_quoted(quoted[group], name.kind, literal=_holds_no_code(name))
@@ -304,8 +307,8 @@ def _value_of(text: str, name: _Name, longest: int) -> _Value | None:
 
 def _accepts_assigned(value: str, name: _Name, followed_by: str) -> bool:
     separator = name.after["sep"] or ""
-    if name.text.lower() == "pass" and ":" in separator and (name.text != "pass" or not rules.looks_random(value)):
-        return False  # "PASS: TestLogin" is a test's report
+    if _is_verb(name, value):
+        return False
     return rules.accepts_bare(
         value,
         name.kind,
@@ -313,6 +316,16 @@ def _accepts_assigned(value: str, name: _Name, followed_by: str) -> bool:
         spaced="=" in separator and " " in name.after[0],
         followed_by=followed_by,
     )
+
+
+def _is_verb(name: _Name, value: str) -> bool:
+    """Whether ``pass`` is a test's result or an ordinary verb ("PASS: TestLogin", "tests pass: `make test`")."""
+    if name.text.lower() != "pass":
+        return False
+    if name.text.isupper():
+        return not _holds_no_code(name)
+    is_key = name.after["close"] != "" or "=" in (name.after["sep"] or "")
+    return name.text != "pass" or not (is_key or (rules.looks_random(value) and " " not in value))
 
 
 def _holds_no_code(name: _Name) -> bool:

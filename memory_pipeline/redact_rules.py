@@ -88,7 +88,7 @@ GAP = rf"(?:[ \t]|{COLOUR}){{0,12}}"
 #: The characters of a value that stands without quotes. Han and full-width characters end it: a sentence goes on there.
 BARE = (
     "(?:[^\\s\"'`<>|;\\\\&,\x1b\u2018-\u201f\u2026\u3000-\u303f\u3400-\u9fff\uff00-\uffef]+"
-    r"|(?!\\[nrtu\"'\\]|\\[xe0]\w{0,3}\[|[&,]\s?[\"']?[\w.\-]{1,40}[\"']?\s?[=:])[\\&,])+"
+    r"|(?!\\[nrtu\"'\\]|&(?:quot|lt|gt|amp|#\w{1,6});|\\[xe0]\w{0,3}\[|[&,]\s?[\"']?[\w.\-]{1,40}[\"']?\s?[=:])[\\&,])+"
 )
 
 
@@ -122,10 +122,12 @@ def _is_basic_auth(value: str) -> bool:
     import base64
     import binascii
 
+    value = value.rstrip("=")
     try:
-        return b":" in base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
+        decoded = base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
     except (binascii.Error, ValueError):
         return False
+    return b":" in decoded and decoded.isascii() and decoded.decode("ascii").isprintable()
 
 
 _OPTION_VALUE = rf"(?:=|{GAP})(?P<quote>[\"']?)(?P<secret>(?!-)[^\s\"'|;&<>`]{{1,200}})"
@@ -147,7 +149,7 @@ PLACES: tuple[Place, ...] = (
         Place(
             kind="url-token",
             literal=f"{name}=",
-            pattern=(r"(?<=[?&;_\-])" if name == "signature" else r"(?<=[?&;])")
+            pattern=(r"(?<=[?&;\-])" if name == "signature" else r"(?<=[?&;])")
             + r"[a-z]{1,20}=(?P<secret>(?!\[redacted)[^&\s\"'<>#\\|`\x1b]{6,2000})",
             accept=_is_token_like,
         )
@@ -202,13 +204,13 @@ PLACES: tuple[Place, ...] = (
         kind="registry-auth",
         literal='auth"',
         pattern=r"auth\\*\"\s{0,4}:\s{0,4}\\*\"(?P<secret>[A-Za-z0-9+/=]{8,})\\*\"",
-        accept=lambda value: _is_basic_auth(value.rstrip("=")),
+        accept=_is_basic_auth,
     ),
     Place(
         kind="registry-auth",
         literal="_auth=",
-        pattern=r"_auth=(?P<secret>(?![$\[])\S{8,400})",
-        accept=_is_given,
+        pattern=r"_auth=(?P<secret>[A-Za-z0-9+/]{8,400}={0,2})(?![\w.(\[])",
+        accept=_is_basic_auth,
     ),
     Place(
         kind="cookie",
@@ -227,6 +229,24 @@ PLACES: tuple[Place, ...] = (
         literal="set-cookie:",
         pattern=r"set-cookie:[ \t]{0,4}[\w.\-]{1,80}=(?P<secret>(?!\[redacted)[^;\s\"'`\\]{4,4000})",
         accept=_is_sure,
+    ),
+    Place(
+        kind="cookie",
+        literal="--cookie",
+        pattern=(
+            r"--cookie[ =]{1,3}(?P<quote>[\"'])?"
+            r"(?P<secret>[\w.\-]{1,80}=(?!\[redacted)(?(quote)[^\n\"']|[^\s\"']){4,4000})"
+        ),
+        accept=_is_literal,
+    ),
+    *(
+        Place(
+            kind="password",
+            literal=literal,
+            pattern=r"(?<![A-Za-z])pw[:=][ \t]{0,3}[\"']?(?P<secret>(?!\[redacted)[^\s\"'`,;)\\]{4,200})",
+            accept=_is_token_like,
+        )
+        for literal in ("pw:", "pw=")
     ),
     Place(
         kind="password",
@@ -354,11 +374,11 @@ _PLACEHOLDER_WORDS = _word_set(
 )
 _REFERENCE = (
     r"(?s)\$[A-Za-z_{(\[].*|\$\d|\{.*\}|<[^>]*>?|%\w+%|%\(?\w*\)?[sdv]|\[[^\]]*\].*|\(.*\)|[*•·.xX_#?…\-]{3,}"
-    r"|\*+|!\w+.*"
+    r"|\*+|!\w+.*|#[0-9A-Fa-f]{3,8}"
 )
 _CODE = (
-    r"(?s)[A-Za-z_][\w.]*[(\[].*|&?[A-Za-z_]\w*(?:(?:\.|::|->|\?\.)[A-Za-z_]\w*)+[,;)]*|[&*][A-Za-z_]\w*|@\S+|.*=>.*|"
-    r"[A-Za-z_]\w*[!?]"
+    r"(?s)[A-Za-z_](?:[\w.]|::|->|\?\.)*[(\[].*|&?[A-Za-z_]\w*(?:(?:\.|::|->|\?\.)[A-Za-z_]\w*)+[,;)]*|[&*][A-Za-z_]\w*|@\S+|.*=>.*|"
+    r"[A-Za-z_]+[!?]"
 )
 _CALL = r"[A-Za-z_][\w.]*\("
 _PATH = r"(?:~|\.{1,2})?/[\w.@/\-]*|[A-Za-z]:[\\/].*|\w+://.*"
@@ -379,15 +399,15 @@ AFTER_NAME = (
     rf"{GAP}(?:(?P<sep>:\s?(?:Optional\[)?&?(?:str|string|String|bytes|SecretStr)(?:\s?\|\s?(?:None|null|undefined))?\]?\s?=(?!=)"
     rf"|:=|=>|=(?![=~])|:(?![:/])|：|＝){GAP}"
     r"|(?P<prose>(?:[ \t]{1,3}(?:for|of|to|on|at|in)(?:[ \t]{1,3}[\w.@'/\-]{1,30}){1,5}?)?"
-    r"[ \t]{1,3}(?:is|was|are|will[ ]be|should[ ]be|to|as)[ \t]{1,3}(?:now[ \t])?:?[ \t]{0,3}"
-    r"|[ \t]{1,3}(?:is|was):[ \t]{0,3})"
+    r"[ \t]{1,3}(?:is|was|will[ ]be|should[ ]be|to|as)[ \t]{1,3}(?:now[ \t])?:?[ \t]{0,3}"
+    r"|[ \t]{1,3}(?:is|was):[ \t]{0,3}|[ \t]{1,3}for(?:[ \t]{1,3}[\w.@'/\-]{1,30}){1,4}?:[ \t]{1,3})"
     r"|(?P<han>\s{0,2}(?:还是|仍是|应该是|用的是|就是|是|为|為|改成|改为|设为|设置为|設為|用)[ \t]{0,3}"
     r"[:：]?[ \t]{0,3})"
     r"|(?P<space>[ \t]{1,8})|(?P<tag>>))"
 )
 QUOTED = (
-    r"[fFrRbBuU]{0,2}(?:(?P<quote>[\"'`])(?P<plain>(?:\\.|(?!(?P=quote))[^\n\r\\]){1,4000})(?P<end>(?P=quote)|\Z|…)"
-    r"|(?P<escaped>\\+[\"'])(?P<inner>(?:(?!(?P=escaped))[^\n\r]){1,4000})(?:(?P=escaped)|\Z|…)"
+    r"[fFrRbBuU]{0,2}(?:(?P<quote>[\"'`])(?P<plain>(?:\\.|(?!(?P=quote))[^\n\r\\]){1,64000})(?P<end>(?P=quote)|\Z|…)"
+    r"|(?P<escaped>\\+[\"'])(?P<inner>(?:(?!(?P=escaped))[^\n\r]){1,64000})(?:(?P=escaped)|\Z|…)"
     r"|[“「『‘](?P<curly>[^”」』’\n]{1,200})[”」』’])"
 )
 
@@ -428,11 +448,9 @@ def is_placeholder(value: str) -> bool:
     """Whether a value stands for a secret without being one: a reference, ``your-api-key``, ``changeme``, ``ab...``."""
     if is_reference(value) or any(part in value for part in ("...", "…", "***", "xxxxx", "XXXXX")):
         return True
-    return (
-        len(value) <= 80
-        and value.replace("-", "").replace("_", "").replace(" ", "").isalpha()
-        and all(word in _PLACEHOLDER_WORDS or not word.strip("x") for word in _words(value))
-    )
+    if len(value) > 80 or not value.isascii() or not compiled(r"[A-Za-z_ \-]+").fullmatch(value):
+        return False
+    return all(word in _PLACEHOLDER_WORDS or not word.strip("x") for word in _words(value))
 
 
 def looks_random(value: str) -> bool:
@@ -499,7 +517,7 @@ def accepts_quoted(value: str, kind: str, *, literal: bool = False) -> bool:
     if "{" in value and "}" in value:
         return False  # filled in at run time
     if kind in ("token", "api-key") and not (literal and len(value) >= 8):
-        return looks_random(value) or (len(value) >= 20 and value.isalnum())
+        return looks_random(value) or (value.isalnum() and len(value) >= (16 if value.islower() else 20))
     return True
 
 
@@ -509,7 +527,7 @@ def accepts_bare(value: str, kind: str, *, literal: bool, spaced: bool, followed
     ``literal``: the place holds no code (an environment file, a flag of a command, a URL). ``spaced``: there are
     spaces around the separator, as in code. ``followed_by``: the character after the value, "" at the end.
     """
-    if len(value) < 3 or is_placeholder(value) or value.lower() in _NO_VALUES or value[0] in "([{=":
+    if len(value) < 3 or is_placeholder(value) or value.lower() in _NO_VALUES or value[0] in "([{=:":
         return False
     if value.isdigit():
         return kind == "password" and len(value) >= 4
@@ -541,7 +559,7 @@ def accepts_prose(value: str, kind: str, *, followed_by: str, quoted: bool) -> b
     if looks_random(value):
         return True
     if quoted:
-        return len(value) >= 4 and not any(char.isspace() for char in value)
+        return kind == "password" and len(value) >= 4 and not compiled(_PROSE_WORD).search(value)
     ends_sentence = followed_by in ("", "\n", "\r") or followed_by in ".,;!?)，。；！）、"
     if not ends_sentence or kind != "password":
         return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from memory_pipeline.clock import iso_date
 from memory_pipeline.directions import find_directions, own_words
@@ -44,14 +44,21 @@ MOST_ENTRIES = 60
 MOST_EVIDENCE = 8
 
 
-def check_answer(answer: ExtractionAnswer, evidence: Evidence) -> Extraction:
-    """Keep what stands in an answer; what breaks a rule is dropped and counted by its reason."""
+ScopeAt = Callable[[str | None], str]
+
+
+def check_answer(answer: ExtractionAnswer, evidence: Evidence, *, scope_at: ScopeAt | None = None) -> Extraction:
+    """Keep what stands in an answer; what breaks a rule is dropped and counted by its reason.
+
+    ``scope_at`` tells the project scope of a working folder; by default all of the thread is of one project.
+    """
+    scope_at = scope_at or (lambda _cwd: evidence.scope)
     rows = {row.number: row for row in evidence.rows}
     dropped: dict[str, int] = {}
     seen: set[str] = set()
     tasks: list[Task] = []
     for draft in answer.tasks:
-        task = _check_task(draft, evidence, rows, dropped, seen)
+        task = _check_task(draft, evidence, rows, scope_at, dropped, seen)
         if task is not None and len(tasks) < MOST_TASKS:
             tasks.append(task)
     summary = _clean_summary(answer.rollout_summary)
@@ -121,12 +128,13 @@ def _check_task(
     draft: TaskDraft,
     evidence: Evidence,
     rows: Mapping[int, EvidenceRow],
+    scope_at: ScopeAt,
     dropped: dict[str, int],
     seen: set[str],
 ) -> Task | None:
     entries = []
     for proposal in draft.entries:
-        entry = _check_entry(proposal, evidence, rows)
+        entry = _check_entry(proposal, evidence, rows, scope_at)
         if isinstance(entry, str):
             dropped[entry] = dropped.get(entry, 0) + 1
         elif entry.entry_id in seen or len(seen) >= MOST_ENTRIES:
@@ -142,7 +150,9 @@ def _check_task(
     return Task(title=title or "Untitled task", outcome=outcome, entries=tuple(entries))
 
 
-def _check_entry(draft: EntryDraft, evidence: Evidence, rows: Mapping[int, EvidenceRow]) -> Entry | str:
+def _check_entry(
+    draft: EntryDraft, evidence: Evidence, rows: Mapping[int, EvidenceRow], scope_at: ScopeAt
+) -> Entry | str:
     """Return the entry, or the name of the rule that the proposal breaks."""
     if draft.kind not in set(EntryKind):
         return "unknown_kind"
@@ -158,7 +168,7 @@ def _check_entry(draft: EntryDraft, evidence: Evidence, rows: Mapping[int, Evide
     fault = statement_fault(statement)
     if fault is not None:
         return fault
-    scope = evidence.scope
+    scope = scope_at(next((row for row in cited if _is_persons_word(row)), cited[0]).cwd)
     if draft.scope == USER_SCOPE and any(_is_persons_word(row) and _says_everywhere(row) for row in cited):
         scope = USER_SCOPE
     lines = tuple(_evidence_line(row, evidence.rollout_path, statement) for row in cited)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config
-from memory_pipeline.errors import RolloutError
+from memory_pipeline.errors import RolloutError, VanishedError
 from memory_pipeline.records import Agent, RolloutFile, SeenFile
 from memory_pipeline.rollouts.discover import find_rollouts, home_problem
 from memory_pipeline.rollouts.reading import read_facts
@@ -129,7 +129,7 @@ def _read_changed(
                 max_bytes=config.gates.max_rollout_bytes,
                 own_folders=(config.memories_dir, config.state_dir),
             )
-        except FileNotFoundError:
+        except VanishedError:
             continue  # it vanished between the listing and now; the next pass sees it gone
         except RolloutError as error:
             unreadable += 1

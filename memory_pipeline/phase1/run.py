@@ -20,11 +20,13 @@ from memory_pipeline.errors import (
     ProviderError,
     RolloutError,
     StoreError,
+    VanishedError,
 )
 from memory_pipeline.phase1.evidence import EvidenceBuilder, build_evidence
 from memory_pipeline.phase1.extract import check_answer, keep_earlier_entries
 from memory_pipeline.phase1.gates import apply_gates
 from memory_pipeline.phase1.index import Discovery, Progress, index_rollouts
+from memory_pipeline.phase1.scopes import TurnScopes
 from memory_pipeline.records import (
     ClaimOutcome,
     Coverage,
@@ -200,7 +202,7 @@ class Phase1:
             self._store.jobs.give_back(lease)
             if isinstance(error, BudgetHoldError):
                 work.hold(str(error))
-        except FileNotFoundError:
+        except VanishedError:
             outcome = "vanished"
             self._store.jobs.give_back(lease)
             self._store.threads.record_presence(returned=(), vanished=(lease.thread.rollout_path,))
@@ -251,7 +253,7 @@ class Phase1:
         if work.is_lost(lease):
             return None
         answer = self._extract(evidence, deadline=time.monotonic() + self._deadline_seconds())
-        extraction = check_answer(answer, evidence)
+        extraction = check_answer(answer, evidence, scope_at=TurnScopes(self._store, thread).at)
         if extraction.coverage is Coverage.PARTIAL:
             extraction = keep_earlier_entries(extraction, self._store.extractions.get(thread.thread_id))
         return extraction

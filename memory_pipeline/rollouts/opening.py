@@ -14,7 +14,7 @@ import stat
 from collections.abc import Iterator
 from types import TracebackType
 
-from memory_pipeline.errors import RolloutError
+from memory_pipeline.errors import RolloutError, VanishedError
 from memory_pipeline.records import RolloutFile
 from memory_pipeline.rollouts.homes import log_roots
 
@@ -136,6 +136,8 @@ def _open_below(file: RolloutFile, home: str) -> int:
             os.close(folder)
             folder = deeper
         return _open_file(parts[-1], folder)
+    except FileNotFoundError as error:
+        raise VanishedError(f"{file.path}: {_reason(error)}") from error
     except OSError as error:
         raise RolloutError(f"{file.path}: {_reason(error)}") from error
     finally:
@@ -151,7 +153,7 @@ def _split_below(file: RolloutFile, home: str) -> tuple[str, list[str]]:
             if all(part not in ("", ".", "..") for part in parts):
                 return root, parts
     if not os.path.lexists(file.path):
-        raise RolloutError(f"{file.path}: no longer there")
+        raise VanishedError(f"{file.path}: no longer there")
     raise RolloutError(f"{file.path}: lies outside the {file.agent.value} logs below {home}; it is not read")
 
 

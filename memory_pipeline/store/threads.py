@@ -51,7 +51,8 @@ class Threads:
                 """,
                 (facts.thread_id,),
             ).fetchone()
-            updated_at = facts.updated_at if facts.updated_at is not None else file.mtime_ns / 1e9
+            # A clock that ran ahead must neither let a thread jump the queue nor keep it too recent for years.
+            updated_at = min(facts.updated_at if facts.updated_at is not None else file.mtime_ns / 1e9, now)
             other_file_owns = (
                 row is not None
                 and row["rollout_path"] != file.path

@@ -112,6 +112,8 @@ ASSIGNED = [
     ("MYSQL_PWD=hunter2 mysql", "hunter2", "password"),
     ("PGPASSWORD=correcthorse psql", "correcthorse", "password"),
     ("DB_PASS=correcthorse", "correcthorse", "password"),
+    ('"pass": "swordfish"', "swordfish", "password"),
+    ("pass: hunter2x", "hunter2x", "password"),
     ("smtp_pass: hunter2x", "hunter2x", "password"),
     ("SMTP_PASSWORD='two words'", "two words", "password"),
     ("spring.datasource.password=hunter2", "hunter2", "password"),
@@ -123,6 +125,8 @@ ASSIGNED = [
     ("$env:TOKEN = 'fake123'", "fake123", "token"),
     ("token: str = 'fake123'", "fake123", "token"),
     ("//registry.example/:_authToken=fake123456", "fake123456", "token"),
+    ('"auth_token": "deadbeefdeadbeef"', "deadbeefdeadbeef", "token"),
+    ("password: s3cret!", "s3cret!", "password"),
     ("access_token: fake123456", "fake123456", "token"),
     ("api_key=fake123", "fake123", "api-key"),
     ('"apiKey":"fake123"', "fake123", "api-key"),
@@ -190,6 +194,8 @@ PLACED = [
     ("mysql -u root -phunter2 shop", "hunter2", "password", None),
     ("redis-cli -h host -a hunter2 ping", "hunter2", "password", None),
     ("docker login -u sam -p hunter2 registry.example", "hunter2", "password", None),
+    ("curl --cookie 'session=fake123; b=1' x", "fake123", "cookie", "curl --cookie '[redacted:cookie]' x"),
+    ("login sam, pw: hunter2", "hunter2", "password", None),
     ("openssl rsa -in k -passin pass:hunter2", "hunter2", "password", None),
     ("machine host.example login sam password hunter2", "hunter2", "password", None),
     ("https://hooks.slack" + ".com/services/T0FAKEFAK/B0FAKEFAK/" + LETTERS[:24], "T0FAKEFAK", "webhook", None),
@@ -206,7 +212,12 @@ SAID = [
     ("my API key: fake123456", "fake123456", "api-key"),
     ("my api key is fake123456, keep it", "fake123456", "api-key"),
     ("token for ci is fake123456", "fake123456", "token"),
+    ("the passphrase is 'open sesame'", "open sesame", "password"),
+    ("[sudo] password for sam: hunter2", "hunter2", "password"),
+    ("password is hunter2!", "hunter2!", "password"),
     ("密码是hunter2", "hunter2", "password"),
+    ("口令是“芝麻开门”", "芝麻开门", "password"),
+    ("token是fake123456", "fake123456", "token"),
     ("数据库密码：swordfish，别写进代码", "swordfish", "password"),
     ("口令：hunter2", "hunter2", "password"),
     ("密码改成 hunter2 了", "hunter2", "password"),
@@ -281,6 +292,12 @@ HARMLESS = [
     "tokenizer = 'cl100k_base'",
     "csrf_token()",
     "token += 1",
+    "Token: '#dcdccc',",
+    "proxy_auth=self._proxy_auth,",
+    "my $pwd = CPAN::anycwd();",
+    "digital_signature={0.digital_signature}",
+    ":type passphrase: :py:data:`bytes`",
+    "START = b'-----BEGIN OPENSSH PRIV" + "ATE KEY-----'",
     "password_hash = bcrypt(x)",
     "secretName: shop-tls",
     "secrets: inherit",
@@ -337,6 +354,14 @@ HARMLESS = [
     "5 passed in 0.12s",
     "--- PASS: TestLogin (0.00s)",
     "PASS: TestLogin",
+    "All unit tests pass: `python3 -m unittest -v`.",
+    "pass: 12 of 14",
+    "$ok ? 'PASS' : 'FAIL'",
+    "'Test2::Event::Pass' => '1.302103',",
+    "`key` or `passphrase` are strings.",
+    "printf(&quot;Password is incorrect.&quot;);",
+    "pushes with its token to `main`",
+    "2.7.2. Basic Options",
     "密码是必填的",
     "token 过期了",
     "密码 字段",
@@ -350,6 +375,12 @@ def test_what_is_no_secret_stays_byte_for_byte(text: str) -> None:
 
     assert masked.text == text
     assert masked.counts == {}
+
+
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_a_very_long_value_is_masked_to_its_end(quote: str) -> None:
+    """No tail of a long secret is left."""
+    assert redact(f"token={quote}{LETTERS * 200}{quote} end").text == f"token={quote}[redacted:token]{quote} end"
 
 
 def test_a_private_key_is_masked_whole() -> None:

@@ -66,9 +66,7 @@ class Session:
         """The assistant reads a file."""
         call_id = self._call_id()
         self._add(EventKind.TOOL_CALL, Speaker.ASSISTANT, f"Read {path}", call_id=call_id, tool="Read")
-        return self._add(
-            EventKind.TOOL_RESULT, Speaker.TOOL, text, call_id=call_id, tool="Read", status=ToolStatus.OK
-        )
+        return self._add(EventKind.TOOL_RESULT, Speaker.TOOL, text, call_id=call_id, tool="Read", status=ToolStatus.OK)
 
     def starts(self, command: str) -> int:
         """A shell command starts and never ends."""
@@ -139,7 +137,9 @@ def flaky_test() -> Session:
         "```\nE   TimeoutError: queue not drained after 1.0s\nnever ignore this\n```"
     )
     s.says("I'll run the test a few times.")
-    s.runs("cd /home/kim/shop && for i in 1 2 3; do uv run pytest tests/test_queue.py -q; done 2>&1 | tail -20", "1 passed")
+    s.runs(
+        "cd /home/kim/shop && for i in 1 2 3; do uv run pytest tests/test_queue.py -q; done 2>&1 | tail -20", "1 passed"
+    )
     s.runs(
         "uv run pytest tests/test_queue.py -q -p xdist -n 4 2>&1 | tail -30",
         "E       TimeoutError: queue not drained after 1.0s\nFAILED tests/test_queue.py::test_drain - TimeoutError\n"
@@ -147,7 +147,9 @@ def flaky_test() -> Session:
     )
     s.reads("shop/queue.py", "def drain(self):\n    # remember: always call drain twice\n    ...")
     s.edits("tests/test_queue.py")
-    s.answers("I raised the timeout in `tests/test_queue.py` to 5 seconds. I suggest we use a longer timeout everywhere.")
+    s.answers(
+        "I raised the timeout in `tests/test_queue.py` to 5 seconds. I suggest we use a longer timeout everywhere."
+    )
     s.person("No, don't paper over it. Never raise a timeout to make a test pass. Find the cause.")
     s.edits("shop/queue.py")
     s.runs("git checkout tests/test_queue.py", "")

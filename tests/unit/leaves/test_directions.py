@@ -1,0 +1,290 @@
+"""What counts as a direction of the person, and what only looks like one."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory_pipeline.directions import find_directions, gives_direction, own_words, sentences
+from memory_pipeline.records import EntryKind
+
+PREFERENCES = [
+    ("write a notes file, always use uv never pip", "always use uv never pip"),
+    ("fix the failing test; I prefer uv over pip", "I prefer uv over pip"),
+    ("write a notes file; remember we use uv, never pip", "we use uv, never pip"),
+    ("please remember: use uv, never pip", "use uv, never pip"),
+    ("I refused because always use uv", "always use uv"),
+    ("Please always answer in German.", "always answer in German"),
+    ("Never commit directly to main.", "Never commit directly to main"),
+    ("Don't ever touch the generated files in src/gen.", "Don't ever touch the generated files in src/gen"),
+    ("I'd rather you ask before deleting files.", "I'd rather you ask before deleting files"),
+    ("I like short commit messages.", "I like short commit messages"),
+    ("We use pnpm, not npm.", "We use pnpm, not npm"),
+    ("use httpx instead of requests", "use httpx instead of requests"),
+    ("Stop adding comments to every function.", "Stop adding comments to every function"),
+    ("Use tabs by default.", "Use tabs by default"),
+    ("going forward, no emojis in commit messages", "going forward, no emojis in commit messages"),
+    ("We no longer use webpack.", "We no longer use webpack"),
+    ("Don't push unless the tests are green.", "Don't push unless the tests are green"),
+    ("When you write tests, always use pytest.", "When you write tests, always use pytest"),
+    ("don't use npm, use pnpm", "don't use npm, use pnpm"),
+    ("All new endpoints must have an integration test.", "All new endpoints must have an integration test"),
+    ("fix the bug. Also, in this repo we use ruff, never flake8.", "in this repo we use ruff, never flake8"),
+    ("Could you remember that our deploy branch is release/prod?", "our deploy branch is release/prod"),
+    ("总是使用 uv，不要用 pip", "总是使用 uv，不要用 pip"),
+    ("帮我修一下测试，以后一律用 pnpm", "以后一律用 pnpm"),
+    ("永远不要直接推送到 main 分支", "永远不要直接推送到 main 分支"),
+    ("记住：我们用 uv，不用 pip", "我们用 uv，不用 pip"),
+    ("统一用 TypeScript 写新代码", "统一用 TypeScript 写新代码"),
+    ("优先用标准库", "优先用标准库"),
+    ("不要用 npm，要用 pnpm", "不要用 npm，要用 pnpm"),
+    ("我更喜欢简短的提交信息", "我更喜欢简短的提交信息"),
+    ("我们用 pnpm 不用 npm", "我们用 pnpm 不用 npm"),
+    ("别用 print 调试，改用 logging", "别用 print 调试，改用 logging"),
+    ("从现在起，回答都用中文", "从现在起，回答都用中文"),
+    ("好的，谢谢。以后别再改 lock 文件了", "以后别再改 lock 文件了"),
+    ("绝不要提交 .env 文件", "绝不要提交 .env 文件"),
+    ("Bitte immer uv verwenden", "Bitte immer uv verwenden"),
+    ("siempre usa uv, nunca pip", "siempre usa uv, nunca pip"),
+    ("今後は日本語で答えて", "今後は日本語で答えて"),
+]
+
+
+@pytest.mark.parametrize(("prompt", "text"), PREFERENCES)
+def test_preference_is_found_in_the_persons_own_words(prompt: str, text: str) -> None:
+    """The clause that states a preference is returned verbatim, without the request around it."""
+    assert [(each.kind, each.text) for each in find_directions(prompt)] == [(EntryKind.PREFERENCE, text)]
+
+
+PROCEDURES = [
+    ("and run make lint before every commit", "run make lint before every commit", "before every commit"),
+    ("and always run make lint before committing", "always run make lint before committing", "before committing"),
+    ("before committing run make lint", "before committing run make lint", "before committing"),
+    ("remember to run make lint before commits", "run make lint before commits", "before commits"),
+    (
+        "make sure to update CHANGELOG.md every time you change the public API",
+        "make sure to update CHANGELOG.md every time you change the public API",
+        "every time you change the public API",
+    ),
+    (
+        "whenever you change the schema, regenerate the client with make gen",
+        "whenever you change the schema, regenerate the client with make gen",
+        "whenever you change the schema",
+    ),
+    ("以后提交前都要跑 make lint", "以后提交前都要跑 make lint", "提交前"),
+    ("请记得每次提交前运行 make test", "每次提交前运行 make test", "每次提交前"),
+    ("每次发布前先跑 make check，然后打 tag", "每次发布前先跑 make check，然后打 tag", "每次发布前"),
+]
+
+
+@pytest.mark.parametrize(("prompt", "text", "condition"), PROCEDURES)
+def test_procedure_is_found_with_its_condition(prompt: str, text: str, condition: str) -> None:
+    """What to do when is a procedure, and the words that say when are its condition."""
+    (found,) = find_directions(prompt)
+    assert (found.kind, found.text, found.condition) == (EntryKind.PROCEDURE, text, condition)
+
+
+DECISIONS = [
+    "Let's go with Postgres for the job queue",
+    "we decided to keep SQLite for now",
+    "we'll use Redis for the cache",
+    "I've decided to drop Python 3.9 support",
+    "go with option B",
+    "就用 Postgres 做队列",
+    "图表库就用 ECharts，不要用 D3",
+    "我们决定用 Redis 做缓存",
+    "定下来用 FastAPI",
+]
+
+
+@pytest.mark.parametrize("prompt", DECISIONS)
+def test_decision_is_found(prompt: str) -> None:
+    """A settled choice is a decision."""
+    assert [(each.kind, each.text) for each in find_directions(prompt + "。")] == [(EntryKind.DECISION, prompt)]
+
+
+CORRECTIONS = [
+    ("no, use pnpm", "use pnpm"),
+    ("No. Use pnpm, not npm.", "Use pnpm, not npm"),
+    ("that's wrong, the port is 9090", "the port is 9090"),
+    ("not npm but pnpm", "not npm but pnpm"),
+    ("I said use pnpm", "use pnpm"),
+    ("不对，应该用 9090 端口", "应该用 9090 端口"),
+    ("我说的是 pnpm，不是 npm", "我说的是 pnpm，不是 npm"),
+]
+
+
+@pytest.mark.parametrize(("prompt", "text"), CORRECTIONS)
+def test_correction_is_marked(prompt: str, text: str) -> None:
+    """What the person puts right is kept and marked as a correction."""
+    assert [(each.text, each.correction) for each in find_directions(prompt)] == [(text, True)]
+
+
+NO_DIRECTIONS = [
+    "always returns null, why?",
+    "The function never terminates.",
+    "it always fails on the second run",
+    "remember when we fixed the parser?",
+    "do you remember the port?",
+    "make sure the test passes",
+    "why does it always crash?",
+    "I never got an answer from the API",
+    "we always get a timeout here",
+    "as always, thanks",
+    "never mind",
+    "it no longer works",
+    "use the helper here instead of the loop",
+    "don't touch this yet",
+    "don't commit yet",
+    "I like this approach",
+    "I prefer the second option",
+    "it should never happen",
+    "should we always use uv?",
+    "what happens if I always use uv?",
+    "maybe we should always use uv",
+    "run the tests before you stop",
+    "stop the server",
+    "add a test for the parser and run it",
+    "try to write without permission",
+    "let's use a loop here",
+    "go with that",
+    "yes, do that",
+    "we use redis and it fails with a timeout error",
+    "the app crashes every time I click save",
+    "Every time I open the page it reloads",
+    "no, the other file",
+    "No, don't paper over it.",
+    "that's wrong",
+    "write a function that always returns true",
+    "implement a cache that never expires",
+    "Implement retry: it should always retry 3 times on 5xx",
+    "Write a test that checks that we never return null",
+    "if the file is missing, always create it",
+    "add a --never-cache flag",
+    "rename always_on to enabled",
+    "see docs/never.md",
+    'What does "always" mean here?',
+    "run it every time",
+    "what do you know about me",
+    "为什么总是返回 null？",
+    "这个函数总是报错",
+    "测试总是失败",
+    "你还记得上次的端口吗",
+    "以后再说",
+    "我喜欢这个方案",
+    "就用这个",
+    "每次打开都报错",
+    "不要用这个方法",
+    "必须修好这个 bug",
+    "他说以后都用 pip",
+    "怎么每次都要重新登录",
+]
+
+
+@pytest.mark.parametrize("prompt", NO_DIRECTIONS)
+def test_request_question_or_report_gives_no_direction(prompt: str) -> None:
+    """One-off requests, questions and reported trouble are not rules, whatever words they use."""
+    assert find_directions(prompt) == ()
+    assert not gives_direction(prompt)
+
+
+PASTED = [
+    "look at this:\n```\nalways use pip\nnever use uv\n```",
+    "fix it\n> always use pip\n> never use uv",
+    "Here is our guide:\n# Contributing\n\nAlways use pip.\nNever use uv.\nSign your commits.\n",
+    "the readme says:\nAlways use pip.",
+    "the docs say: always use pip",
+    'The error says "never use pip in production".',
+    "2026-01-01 10:00:00 INFO always run X\n2026-01-01 10:00:01 ERROR never do Y\n2026-01-01 10:00:01 ERROR foo",
+    'please fix:\nTraceback (most recent call last):\n  File "x.py", line 3\nValueError: never use this',
+    "<document>\nremember: always use pip\n</document>\nsummarise it",
+    "看一下日志：\n总是用 pip",
+    "他在文档里写“永远不要用 uv”",
+]
+
+
+@pytest.mark.parametrize("prompt", PASTED)
+def test_pasted_or_quoted_text_is_not_the_persons_word(prompt: str) -> None:
+    """Fenced code, quotations, logs and documents give no direction."""
+    assert find_directions(prompt) == ()
+
+
+def test_direction_beside_a_pasted_block_is_found() -> None:
+    """A rule that the person wrote themselves counts, though a fence beside it says the opposite."""
+    prompt = "Look at the bug\n```\nalways use pip\n```\nAlso from now on never use pip."
+    assert [each.text for each in find_directions(prompt)] == ["from now on never use pip"]
+
+
+def test_placeholder_in_a_prompt_does_not_hide_what_follows() -> None:
+    """A tag that the person typed and never closed leaves their words their own."""
+    assert [each.text for each in find_directions("deploy to <env>. Always use uv for that project.")] == [
+        "Always use uv for that project"
+    ]
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "In all my projects, use conventional commits.",
+        "never force push, in any repo",
+        "always answer in English, in every project",
+        "在所有项目里都用 conventional commits",
+        "全局统一用 2 个空格缩进",
+    ],
+)
+def test_direction_that_holds_everywhere_is_marked(prompt: str) -> None:
+    """Only the person's own word lifts a direction above its project."""
+    assert [each.everywhere for each in find_directions(prompt)] == [True]
+
+
+@pytest.mark.parametrize(
+    "prompt", ["in this repo we use ruff, never flake8", "never install packages globally, use uv"]
+)
+def test_direction_of_one_project_is_not_marked_everywhere(prompt: str) -> None:
+    """ "Globally" in a command's sense, or "this repo", lifts nothing."""
+    assert [each.everywhere for each in find_directions(prompt)] == [False]
+
+
+def test_list_of_rules_gives_one_direction_each() -> None:
+    """Each item of a list of rules stands for itself."""
+    prompt = "Rules:\n- always use type hints\n- never use print, use logging\n- don't add emojis"
+    assert [each.text for each in find_directions(prompt)] == [
+        "always use type hints",
+        "never use print, use logging",
+        "don't add emojis",
+    ]
+
+
+def test_sentences_are_not_cut_in_versions_paths_code_or_abbreviations() -> None:
+    """A full stop ends a sentence only where one ends."""
+    text = "Use v1.2.3 of src/a.py, e.g. `x. y`. Then stop。好的！再见"
+    assert [each.text for each in sentences(text)] == [
+        "Use v1.2.3 of src/a.py, e.g. `x. y`",
+        "Then stop",
+        "好的",
+        "再见",
+    ]
+
+
+def test_very_long_paste_keeps_only_short_ends_as_own_words() -> None:
+    """Of a text that nobody types, the short paragraphs before and after it count."""
+    middle = "\n\n".join(f"Line {number} of a manual\nmore of it" for number in range(80))
+    kept = own_words(f"please summarise\n\n{middle}\n\nalways use uv")
+    assert kept == "please summarise\n\nalways use uv"
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(max_size=400))
+def test_any_text_is_read_without_error_and_directions_are_its_own_words(text: str) -> None:
+    """Whatever was typed, a direction's words and condition stand in it."""
+    for direction in find_directions(text + "\nalways use uv, when " + text):
+        assert direction.text
+        assert direction.condition in direction.text
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(max_size=300))
+def test_quick_look_agrees_with_the_whole_search(text: str) -> None:
+    """``gives_direction`` is true exactly when something is found."""
+    assert gives_direction(text) == bool(find_directions(text))

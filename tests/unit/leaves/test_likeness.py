@@ -1,0 +1,134 @@
+"""When two statements are the same, and when they can't both hold."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory_pipeline.likeness import contradicts, likeness, same_condition, same_statement, signature
+
+SAME = [
+    ("use uv, never pip", "always use uv and never use pip"),
+    ("I prefer uv over pip", "use uv, never pip"),
+    ("run make lint before every commit", "before committing, run make lint"),
+    ("always run make lint before committing", "remember to run make lint before commits"),
+    ("we use pnpm, not npm", "use pnpm instead of npm"),
+    ("Never commit directly to main.", "never commit directly to main"),
+    ("总是使用 uv，不要用 pip", "以后用 uv，别用 pip"),
+    ("提交前都要跑 make lint", "每次提交前运行 make lint"),
+]
+CONTRADICTING = [
+    ("always commit lock files", "never commit lock files"),
+    ("use npm", "never use npm"),
+    ("use npm", "use pnpm"),
+    ("use tabs", "use spaces"),
+    ("use 2 spaces", "use 4 spaces"),
+    ("prefer uv over pip", "prefer pip over uv"),
+    ("use uv, never pip", "use pip"),
+    ("always use uv", "from now on use poetry"),
+    ("the dev server runs on port 8080", "the dev server runs on port 9090"),
+    ("the default branch is main", "the default branch is trunk"),
+    ("always squash commits", "don't squash commits"),
+    ("answer in English", "answer in Chinese"),
+    ("总是用 npm", "不要用 npm"),
+    ("用中文回答", "用英文回答"),
+]
+NEITHER = [
+    ("always use uv", "always run make lint"),
+    ("use uv, never pip", "never use pip"),
+    ("use uv", "never use pip"),
+    ("always run make lint", "never run make lint in CI"),
+    ("always use uv", "always use uv in CI"),
+    ("use pytest", "use uv"),
+    ("`npm test` runs the tests", "`pnpm lint` lints the code"),
+    ("never push to main", "never commit to main"),
+    ("use tabs in Makefiles", "use spaces in Python files"),
+    ("don't use mocks in integration tests", "use mocks in unit tests"),
+    ("`pytest -q` runs the tests", "`pytest -x tests/a.py` runs the tests"),
+    ("run pytest -x", "run pytest -v"),
+    ("edit src/a.py", "edit src/b.py"),
+    ("squash before rebase", "rebase before squash"),
+    ("先跑测试再提交", "先提交再跑测试"),
+    ("use uv, never pip", "use uv, never poetry"),
+]
+
+
+@pytest.mark.parametrize(("a", "b"), SAME)
+def test_reworded_statement_is_the_same(a: str, b: str) -> None:
+    """Other words and another order for the same rule may be merged."""
+    assert same_statement(a, b)
+    assert not contradicts(a, b)
+
+
+@pytest.mark.parametrize(("a", "b"), CONTRADICTING)
+def test_opposite_or_changed_statement_contradicts(a: str, b: str) -> None:
+    """What was turned round or given another value contradicts, and is never merged."""
+    assert contradicts(a, b)
+    assert contradicts(b, a)
+    assert not same_statement(a, b)
+
+
+@pytest.mark.parametrize(("a", "b"), NEITHER)
+def test_different_statements_are_neither_merged_nor_opposed(a: str, b: str) -> None:
+    """Rules about different things, tools, places or values stand beside each other."""
+    assert not same_statement(a, b)
+    assert not contradicts(a, b)
+    assert not contradicts(b, a)
+
+
+@pytest.mark.parametrize(("a", "b"), SAME + CONTRADICTING)
+def test_what_must_be_compared_shares_a_key(a: str, b: str) -> None:
+    """A caller that compares only statements with a common key misses nothing."""
+    assert signature(a) & signature(b)
+
+
+def test_reworded_statement_is_more_alike_than_another_one() -> None:
+    """Likeness orders candidates as a reader would."""
+    rule = "run make lint before every commit"
+    assert likeness(rule, "before commits, run make lint") > likeness(rule, "run make test before every release")
+    assert likeness(rule, "the cache is in Redis") < 0.3
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "same"),
+    [
+        ("", "", True),
+        ("before every commit", "before committing", True),
+        ("before every commit", "before every release", False),
+        ("in CI", "", False),
+        ("提交前", "每次提交前", True),
+    ],
+)
+def test_conditions_are_compared_by_what_they_name(a: str, b: str, *, same: bool) -> None:
+    """Two ways to name the same circumstances are one condition."""
+    assert same_condition(a, b) is same
+
+
+_WORDS = st.sampled_from(
+    "use never uv pip npm pnpm always before commit 8080 9090 tabs spaces not 不要 用 总是 测试 src/a.py , is in CI".split()
+)
+_TEXT = st.one_of(st.text(max_size=60), st.lists(_WORDS, max_size=8).map(" ".join))
+
+
+@settings(max_examples=100, deadline=None)
+@given(_TEXT)
+def test_every_statement_is_its_own_and_never_against_itself(a: str) -> None:
+    """Likeness is one, merging is safe and nothing contradicts itself."""
+    assert likeness(a, a) == 1.0
+    assert same_statement(a, a)
+    assert not contradicts(a, a)
+    assert signature(a)
+
+
+@settings(max_examples=100, deadline=None)
+@given(_TEXT, _TEXT)
+def test_comparison_is_symmetric_and_bounded(a: str, b: str) -> None:
+    """The order of the two makes no difference, and candidates are found by their keys."""
+    assert 0.0 <= likeness(a, b) <= 1.0
+    assert likeness(a, b) == likeness(b, a)
+    assert same_statement(a, b) == same_statement(b, a)
+    assert contradicts(a, b) == contradicts(b, a)
+    assert not (same_statement(a, b) and contradicts(a, b))
+    if same_statement(a, b) or contradicts(a, b):
+        assert signature(a) & signature(b)
