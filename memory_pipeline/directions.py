@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import islice
 
@@ -167,7 +167,7 @@ _QUOTATION = re.compile(
 _SENTENCE_END = re.compile(r"[.!?…]+[\"')\]]*(?=\s|$)|[.!?…]+(?=[\u4e00-\u9fff])|[。！？；｡]+|;(?=\s|$)|\n+")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|eg|ie|etc|vs|cf|approx|incl|resp|nr|mr|mrs|ms|dr|st|fig|sec|ver|ca|z\.b|d\.h|p\.ex|a\.k\.a)"
-    r"|(?:^|\s)[a-z])$",
+    r"|^\s*[a-z])$",
     re.IGNORECASE,
 )
 _LIST_MARK = re.compile(r"\s*(?:[-*+•]\s+(?:\[[ x]\]\s+)?|\(?\d{1,3}[.)]\s+|\d{1,3}、|#{1,6}\s+)?")
@@ -256,7 +256,7 @@ _INNER_START = re.compile(
 )
 _WANTS = (
     r"(?:i(?:'d| would)?(?: really)? (?:want|like|need|expect|ask|love)(?:ed)? (?:you|us|everyone) to |"
-    r"you (?:should|must|need to|have to|are to|can|may|shall|ought to) |"
+    r"you (?:should|must|need to|have to|are to|shall|ought to) |"
     r"(?:we|i|everyone|everybody) (?:should |must |need to |have to |want to |ought to )?|"
     r"(?:make sure|be sure|ensure) (?:that |to )*(?:you |we )?)"
 )
@@ -267,10 +267,13 @@ _ARTEFACT = (
 )
 _REPORTS = (
     r"(?:get|got|see|saw|have|had|has|hear|end up|run into|hit|receive|find|found|forget|forgot|wonder|wondered|fail"
-    r"|crash|hang|return|returns|throw|throws|thought|knew|notice|lose|struggle|been|was|were|is|are|am|felt|feel|love"
+    r"|crash|hang|return|returns|throw|throws|thought|knew|notice"
+    r"|lose|struggle|been|was|were|is|are|am|felt|feel|love"
     r"|the|a|an|been|happens?|works?|worked|seem|seems|on|off|true|false|null|none|undefined|there|wrong)\b"
 )
 _BASE_FORM = rf"(?!{_REPORTS})(?!\w+(?<!ss)(?<!us)s\b)(?!(?!need|embed|feed|seed|shed|embed|speed)\w+ed\b)[\w▮'-]"
+#: What a program shall show is asked of the program, not of the agent; "show me" is asked of the agent.
+_NOT_A_SPEC = r"(?!(?:show|display|render|hide|redirect|highlight) (?!me\b|us\b))"
 _EVENT = (
     r"(?:commit(?:s|ting|ted)?|push(?:es|ing|ed)?|merg(?:e|es|ing|ed)|releas(?:e|es|ing)|deploy(?:s|ing|ments?)?"
     r"|publish(?:ing)?|opening|submitting|creating|sending|finishing|changing|editing|adding|writing|making|running"
@@ -290,8 +293,10 @@ _RECURS = (
     r"|without exception|no matter what|unless i\b|unless (?:asked|told)|henceforth)"
 )
 _NOW_ONLY = (
-    r"(?:this time|for now|right now|just now|just this|today|tomorrow|later|temporarily|yet|until then|for the moment"
-    r"|in this (?:file|function|test|case|class|method|line|module|loop|branch|commit|pr|script|component|step|example)"
+    r"(?:this time|for now|right now|just now|just this|today"
+    r"|tomorrow|later|temporarily|yet|until then|for the moment"
+    r"|in this (?:file|function|test|case|class|method|line"
+    r"|module|loop|branch|commit|pr|script|component|step|example)"
     r"|in (?:the|that) (?:loop|function|file|class|method|test|second|first|last)|on line \d+|line \d+"
     r"|above|below|once)\b"
 )
@@ -304,7 +309,8 @@ _TROUBLE = re.compile(
 _REPORTED = re.compile(
     r"(?<!\bi )(?<!\bwe )\b(?:says?|said|states?|stated|claims?|claimed|reads|mentions?|mentioned"
     r"|recommends?|recommended|suggests?"
-    r"|suggested|according to|written in|prints?|printed|outputs?|told me|tells me|complains?|warns?|warned|insists?)\b"
+    r"|suggested|according to|written in|prints?|printed|outputs?"
+    r"|told me|tells me|complains?|warns?|warned|insists?)\b"
     r"|(?:写着|文档说|文档里|日志|提示说|报错|据说|他说|她说|你说|你刚才说)"
 )
 _UNSURE = re.compile(
@@ -315,30 +321,33 @@ _ASKS = re.compile(
     r"(?:why|what|how|where|who|whose|which|is|are|was|were|does|did|has|had|isn't|aren't|don't you|doesn't|didn't"
     r"|do (?:you|we|i|they)|have (?:you|we|i)|should (?:i|we|it|you)|shall (?:i|we)|can i|could i|may i|would it"
     r"|am i|any idea|i wonder)\b|(?:为什么|为啥|怎么|什么|是否|能否|有没有|哪|谁|难道|[他她][们]?[说让]"
-    r"|有人说|你还?记得)"
+    r"|有人说|你还?记得|你(?:总是|老是|又|每次都))"
 )
 _POLITE_REQUEST = re.compile(r"(?:please |hey |and |also |ok |so )*(?:can|could|would|will) (?:you|we) ")
 
 # Each is matched where a clause may begin. The order is that of how much they say.
 _PREFERENCES = (
-    rf"{_WANTS}?(?:please )?always,? {_BASE_FORM}",
+    rf"{_WANTS}?(?:please )?always,? {_NOT_A_SPEC}{_BASE_FORM}",
     (
         rf"{_WANTS}?(?:please )?(?:never ever|never|don't ever|do not ever|under no circumstances)"
-        rf" (?!mind\b|again\s*$|got\b|saw\b|seen\b|said\b|did\b|knew\b|heard\b|told\b|tried\b|used\b){_BASE_FORM}"
+        r" (?!mind\b|again\s*$|got\b|saw\b|seen\b|said\b|did\b|knew\b"
+        rf"|heard\b|told\b|tried\b|used\b){_NOT_A_SPEC}{_BASE_FORM}"
     ),
     (
-        rf"(?!{_DEICTIC}|he\b|she\b|they\b|there\b|which\b|if\b|(?:the|a|an) (?!{_ARTEFACT}))[\w▮' /.-]{{1,60}}?"
+        rf"(?!{_DEICTIC}|if\b)(?:[\w▮'/.-]+ ){{0,4}}?{_ARTEFACT}[\w▮' /.-]{{0,40}}?"
         rf" (?:should|must|shall|needs? to|has to|have to|may|can) (?:always|never) (?!happen|occur)"
     ),
     r"(?:all|every|each|any|new)\b[\w▮' /.-]{1,60}? (?:must|should|shall|needs? to|has to|have to)(?: not)? \w",
     (
         r"(?:from now on(?:wards?)?|from here on(?: out)?|from this point (?:on|forward)|from today on|going forward"
-        r"|moving forward|henceforth|in (?:the )?future|for future (?:reference|tasks|sessions|work|changes))\b[\s,:]*"
+        r"|moving forward|henceforth|in (?:the )?future|for future"
+        r" (?:reference|tasks|sessions|work|changes))\b[\s,:]*"
         r"(?!.*\b(?:might|may|could|will probably|would)\b)[\w▮]"
     ),
     (
         rf"{_WANTS}?(?:please )?(?:do )?(?:remember|memori[sz]e|keep in mind|bear in mind)(?: that| to|,|\s*:)*\s+"
-        rf"(?!when\b|how\b|what\b|where\b|why\b|if\b|me\b|it\b|this\b|last\b|that (?:time|bug|one|day)\b|which\b|who\b)"
+        r"(?!when\b|how\b|what\b|where\b|why\b|if\b|me\b|it\b"
+        r"|this\b|last\b|that (?:time|bug|one|day)\b|which\b|who\b)"
         r"(?!(?:the|that|those|our) (?!.*\b(?:is|are|must|should|has|have|needs?|lives?|uses?|goes|go|runs?"
         r"|only)\b))[\w▮]"
     ),
@@ -374,7 +383,35 @@ _PREFERENCES = (
         r"(?:please )?(?:don't|do not|dont) (?:use|add|write|generate|put|include|mock|push|install|commit"
         rf"|import) (?!{_DEICTIC}|the |any of|anything|a\b|\w+$(?<=yet))\S"
     ),
-    rf"(?:please )?(?:only use|use only|stick (?:to|with)|default to) (?!{_DEICTIC}|the )\S",
+    rf"(?:please )?(?:only use|use only|stick (?:to|with)|default to) (?!{_DEICTIC}|the (?!standard))\S",
+    (
+        r"(?:please )?(?:don't|do not|dont) (?:edit|touch|modify|change"
+        rf"|delete|remove|run) (?!{_DEICTIC}|the (?!full|whole)|a\b|any of)"
+        r"(?:[\w▮./-]+ ){1,2}(?:files?|folders?|director(?:y|ies)|tests?|suite|code|migrations|fixtures|snapshots)\b"
+    ),
+    r"i (?:don't|do not|never) want (?:you|us|anyone) to (?!do (?:that|this)|worry|be)\S",
+    r"(?:please )?(?:make sure|ensure)(?: that)? (?:every|all|each|any) (?:new )?\w+",
+    rf"next time,? (?:please )?(?:don't |do not |never |always )?(?:ask|{_V})",
+    (
+        r"(?:we|our team) (?:deploy|build|test|format|lint|host|publish|release"
+        r"|manage|write|run|develop|store)\w* [^,]{1,40},? (?:and )?not \S"
+    ),
+    (
+        rf"(?:our |the |all )?{_ARTEFACT} (?:must|should|have to|need to) (?:be"
+        r"|use|have|follow|stay|start|end|go|live|pass)\b(?! fixed| green| there)"
+    ),
+    (
+        r"(?:for|in) (?:commit messages|code comments|comments|docs|documentation"
+        r"|docstrings|branch names|variable names|prs),? (?:please )?use \S"
+    ),
+    (
+        r"(?:please )?use (?!the |this|that)[^,]{1,40} (?:for|in) (?:commit messages"
+        r"|code comments|comments|docs|documentation|docstrings|branch names|prs)\b"
+    ),
+    (
+        r"(?:when(?:ever)?|if) i (?:say|ask|type|write|tell)\b[^,]*,"
+        rf" (?:please )?(?:always |never )?(?:don't |do not )?{_V}"
+    ),
     (
         rf"(?:please )?(?:use|pick|choose|write|import|name|put) (?!{_DEICTIC}|a test|an? \w+ (?:that"
         rf"|which))(?:(?! that ).){{1,60}}?(?: instead of | rather than | in place of |,? ?\(?(?:and "
@@ -419,7 +456,7 @@ _DECISIONS = (
         r"let(?:'s|s| us) (?:go with|stick with|stick to|switch to|move to|adopt|settle on|standardi[sz]e on"
         rf"|keep using) (?!{_DEICTIC})\S"
     ),
-    rf"let(?:'s|s| us) (?:use) (?!{_DEICTIC}|the |a |an )\S",
+    rf"let(?:'s|s| us) (?:use) (?!{_DEICTIC}|the |a |an |.*\b(?:for|in) (?:this|that|it)\b)\S",
     (
         r"(?:we|i)(?:'ve| have)?(?: (?:now|already|finally|just))* (?:decided|agreed|settled|opted|chosen|chose)"
         rf"(?: (?:to|on|that|for|against|not to))* (?!{_DEICTIC})\S"
@@ -488,7 +525,7 @@ _ZH_PREFERENCES = (
         rf"|会|的|再看|慢慢)[，,都请要]*{_ZH_THIS}\S"
     ),
     (
-        r"(?:请)?(?:记住|记得|牢记|请记下|记下来|别忘了|不要忘了?|切记|谨记)[，,：:\s]*(?!吗|之前|上次|那|这"
+        r"(?:请)?(?:记住|记得|牢记|请记下|记下来|别忘了|不要忘了?|切记|谨记)[，,：:\s]*(?!吗|之前|上次|那|这|把"
         r"|我说|了吗|不)\S{2,}"
     ),
     (
@@ -522,6 +559,13 @@ _ZH_PREFERENCES = (
         rf"(?:提交信息|注释|文档|回答|回复|代码|变量名?|命名|日志|测试)[^，]{{0,6}}?(?:请|都|要|得"
         rf"|只)+{_ZH_USE}{_ZH_THIS}\s?\S"
     ),
+    rf"(?:提交信息|注释|文档|回答|回复|日志|变量名){_ZH_USE}{_ZH_THIS}\s?\S",
+    r"(?:请)?用\s?(?:中文|英文|英语|日文|日语|法语|德语|简体|繁体)(?:来)?\s?(?:回复|回答|写|交流|说|沟通|输出)",
+    r"(?:回答|回复|提交信息|代码|注释)[^，]{0,4}(?:请|要|尽量|保持)(?!先)\S{2,}",
+    r"(?:请)?(?:不要|别)(?:加|写|添加|生成)(?!这|那|它|了|进)\S{2,}",
+    r"(?:请)?(?:不要|别)在[^，]{2,20}(?:情况下|之前|前)\S",
+    r"我不(?:想|希望)(?:让)?你\S{2,}",
+    r"下次[，,]?(?!再说|有空|吧|见)(?:请|要|记得|先|别|不要|直接|用)\S{2,}",
     (
         r"(?:在?(?:这个|本)(?:项目|仓库)(?:里面?|中)?)?(?:我们?|咱们)(?:都|一直|统一|这里|项目里?|现在|一般"
         rf"|平时)*{_ZH_USE}(?!的|了|过|来|它|这|那)\s?\S"
@@ -574,12 +618,12 @@ _OTHERS = (
 )
 
 _MAY_DIRECT = re.compile(
-    r"""\b(?:always|never|ever|from\ (?:now|here|this|today)|forward|henceforth|future|remember|memori[sz]e|memory|in\ mind
-        |prefer\w*|rather|like|hate|dislike|stand|stop|quit|avoid|longer|any\ ?more|unless|without|again|don[’']?t|not
-        |instead|only|stick|default|we|i|our|team|every\ ?\w*|each|whenever|before|after|when|globally|all|any|new|must
-        |should|shall|let[’']?s|let|go|going|decision|decided|option|no|nope|wrong|incorrect|use|rule|everywhere
-        |exception|until)\b
-      | [总始一永绝不别以今从记务必每统优默尽只用改我就选定决采禁严切请所任凡错应往日后]
+    r"""\b(?:always|never|ever|from\ (?:now|here|this|today)|forward|henceforth|future|remember|memori[sz]e|memory
+        |in\ mind|prefer\w*|rather|like|hate|dislike|stand|stop|quit|avoid|longer|any\ ?more|unless|without|again
+        |don[’']?t|not|instead|only|stick|default|we|i|our|team|every\ ?\w*|each|whenever|before|after|when|globally
+        |all|any|new|must|should|shall|let[’']?s|let|go|going|decision|decided|option|no|nope|wrong|incorrect|use
+        |rule|everywhere|exception|until|next\ time|make\ sure)\b
+      | [下总始一永绝不别以今从记务必每统优默尽只用改我就选定决采禁严切请所任凡错应往日后]
       | \b(?:siempre|nunca|partir|adelante|recuerda|prefier\w*|sempre|agora|lembre|prefiro|toujours|jamais|désormais
         |dorénavant|souviens|rappelle|préfère|immer|niemals|nie|jetzt|sofort|nun|zukunft|merk|denk|bevorzuge)\b
       | всегда|никогда|отныне|момента|впредь|запомни|предпочитаю
@@ -607,7 +651,8 @@ _USES_THEN = re.compile(
 )
 _SCENE_LASTS = re.compile(
     r"(?:from now on(?:wards)?|from here on(?: out)?|from today on|going forward|moving forward|henceforth"
-    r"|in (?:the )?future|by default|as a rule"
+    r"|in (?:the )?future(?: \w+)?|by default|as a rule|next time|when(?:ever)?"
+    r" i (?:say|ask|type|write|tell)\b[^,]*|if i (?:say|ask)\b[^,]*"
     r"|globally|everywhere|(?:in|across|for|on) (?:this|our|all|every|each|any)(?: of)?(?: (?:my|our"
     r"|the))? (?:projects?|repos?|repository|repositories|codebases?)"
     r"|从现在(?:起|开始)|从今以后|以后|今后|往后|在?(?:所有|每个|任何)(?:的)?(?:项目|仓库)(?:里面?|中)?"
@@ -802,7 +847,7 @@ def _reports_trouble(clause: str) -> bool:
 
 _ACTION = (
     r"(?:run|execute|build|deploy|release|rebase|squash|tag|bump|migrate|restart|regenerate|sync|test|lint"
-    r"|format|commit|push"
+    r"|format|commit(?! messages?)|push"
     r"|rerun|re-run|update|check|verify|ask|review|back ?up|start|open|create|generate)\b"
 )
 _PROCEDURE = re.compile(
@@ -881,7 +926,8 @@ def _says_enough(masked: str, *, words: int = 2) -> bool:
 _EVERYWHERE = re.compile(
     r"\b(?:in|across|for|on|with) (?:all|every|each|any)(?: of)?(?: (?:my|our|the|your"
     r"|other))* (?:projects?|repos?|repositor(?:y|ies)"
-    r"|codebases?|workspaces?)\b|\beverywhere\b(?! (?:in|else))|\bno matter (?:which|what) (?:project|repo)"
+    r"|codebases?|workspaces?)\b|^(?!we\b|our\b|i (?:hate|don't)).*\beverywhere\b(?!"
+    r" (?:in|else))|\bno matter (?:which|what) (?:project|repo)"
     r"|\bfor everything i\b"
     r"|\bas a global (?:rule|preference)|^globally\b|^(?!.*\binstall).*\bglobally$"
     r"|(?:所有|全部|每个|每一个|任何|各个)(?:的)?(?:项目|仓库|工程|代码库)(?!文件|成员)|全局(?!变量|安装"
@@ -933,8 +979,3 @@ def _condition(text: str, masked: str) -> str:
         return ""
     match = min(found, key=lambda each: (each.start(), -each.end()))
     return text[match.start() : match.end()].strip()
-
-
-def with_text(direction: Direction, text: str) -> Direction:
-    """Return the same direction in a text that was cleaned or filled in."""
-    return replace(direction, text=text)

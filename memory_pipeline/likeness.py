@@ -81,8 +81,7 @@ def signature(text: str) -> frozenset[str]:
     reading = _read(text)
     words = reading.asked | reading.refused | reading.place
     keys = {f"use:{_FAMILY_OF[word]}" for word in words if word in _FAMILY_OF}
-    keys |= {word for word in words if not _NUMBER.fullmatch(word)}
-    return frozenset(keys or words or {reading.plain})
+    return frozenset(keys | words) or frozenset({reading.plain})
 
 
 # --- reading a statement ---------------------------------------------------------------------------------------------
@@ -160,6 +159,7 @@ _NEGATIONS = frozenset(
 )
 _PLACE_WORDS = "before after when whenever while if unless during until in for inside under within"
 _PLACES = frozenset(_PLACE_WORDS.split())
+_IGNORED = _STOP | _NEGATIONS | _PLACES
 
 _NUMBER = re.compile(r"v?\d+(?:[.:]\d+)*[a-z%]{0,2}")
 _TOKEN = re.compile(
@@ -270,7 +270,7 @@ def _definition(folded: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _content(folded: str) -> list[str]:
-    tokens = [token for token in _TOKEN.findall(folded) if token not in _STOP and any(map(str.isalnum, token))]
+    tokens = [token for token in _TOKEN.findall(folded) if token not in _IGNORED and any(map(str.isalnum, token))]
     return [word for token in tokens for word in _words(token) if word not in _STOP]
 
 

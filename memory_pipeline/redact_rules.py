@@ -300,15 +300,19 @@ PLACES: tuple[Place, ...] = (
     Place(
         kind="password",
         literal="login ",
-        pattern=r"login \S{1,100}\s{1,20}password\s{1,20}(?P<secret>(?!\[redacted)\S{1,200})",
+        pattern=r"(?<!\w)login \S{1,100}\s{1,20}password\s{1,20}(?P<secret>(?!\[redacted|[=:])\S{3,200})",
         accept=_is_given,
     ),
 )
 
 PEM_BEGIN = r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 PEM_END = r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-#: The rest of a key whose end was cut off: stretches of base64, with whatever escapes, numbers and marks part them.
-PEM_BODY = r"(?:[\s\\nrt\"'+>|0-9:,.\-]{0,24}?[A-Za-z0-9+/=]{16,})*"
+#: The rest of a key whose end was cut off: lines of base64, with whatever escapes, numbers and marks part them, and a
+#: last one that may be shorter.
+PEM_BODY = (
+    r"(?:(?:[\s\\nrt\"'+>|0-9:,.\-]{0,24}?[A-Za-z0-9+/]{32,}={0,2})+"
+    r"(?:[\s\\nr\"'+>|]{1,8}[A-Za-z0-9+/]{8,31}={0,2}(?![\w ]))?)?"
+)
 LONGEST_PEM = 16_384
 
 # --- A name with a value --------------------------------------------------------------------------------------------

@@ -445,7 +445,12 @@ def _samples_if_empty(place: Place, config: Config) -> tuple[Place, Config]:
         if source.enabled and next(iter(find_rollouts(agent, source.home)), None) is not None:
             return place, config
     output.say("No session logs of Codex or Claude Code were found: showing the bundled sample sessions instead.")
-    samples_place = Place(config_path=_shown_path(bundled_path("samples") / "config.toml"), state_dir=place.state_dir)
+    samples_config = _shown_path(bundled_path("samples") / "config.toml")
+    # Beside the person's own state, never inside an installed package.
+    state_dir = str(config.state_path / "samples")
+    samples_place = Place(config_path=samples_config, state_dir=None)
+    if samples_place.load().state_dir != state_dir:
+        samples_place = Place(config_path=samples_config, state_dir=state_dir)
     return samples_place, samples_place.load()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -33,6 +34,10 @@ _ROW_CHARS: Mapping[EventKind, int] = {
     EventKind.FAILED_TURN: 600,
 }
 
+#: What a row tells of a call beside its text: longest command in characters, most paths.
+_COMMAND_CHARS = 4_000
+_MOST_PATHS = 100
+
 #: How much a row is worth keeping when not all fit; ties go to the newer row.
 _IMPORTANCE: Mapping[EventKind, int] = {
     EventKind.PROMPT: 9,
@@ -61,7 +66,7 @@ class _Draft:
     """A row before it has a number."""
 
     order: int
-    event: Event
+    event: Event  # without its own text, which may be of megabytes
     text: str
     was_cut: bool
     tokens: int
@@ -94,7 +99,7 @@ class EvidenceBuilder:
             self._lost_words = True
         draft = _Draft(
             order=self._order,
-            event=event,
+            event=_without_bulk(event),
             text=text,
             was_cut=was_cut,
             tokens=estimate_tokens(text) + _ROW_OVERHEAD_TOKENS,
@@ -131,7 +136,8 @@ class EvidenceBuilder:
         redacted = redact(event.text)
         for kind, count in redacted.counts.items():
             self._redactions[kind] = self._redactions.get(kind, 0) + count
-        return cut_middle(redacted.text, _ROW_CHARS[event.kind])
+        # At most four bytes a character: one row alone never fills a small model's budget.
+        return cut_middle(redacted.text, min(_ROW_CHARS[event.kind], self._budget_tokens // 2))
 
     def _thin(self, budget_tokens: int) -> None:
         """Leave out the least important rows, oldest first, until the rest fits.
@@ -144,14 +150,13 @@ class EvidenceBuilder:
         last_turn = self._drafts[-1].event.turn
 
         def worth(draft: _Draft) -> tuple[int, int]:
-            protected = draft.order == first_prompt or (
-                draft.event.turn == last_turn and draft.event.kind is not EventKind.TOOL_RESULT
-            )
-            return (draft.importance + (10 if protected else 0), draft.order)
+            is_ending = draft.event.turn == last_turn and draft.event.kind is not EventKind.TOOL_RESULT
+            protection = 20 if draft.order == first_prompt else 10 if is_ending else 0
+            return (draft.importance + protection, draft.order)
 
         left_out: set[int] = set()
         for draft in sorted(self._drafts, key=worth):
-            if self._tokens <= budget_tokens or draft.order == first_prompt:
+            if self._tokens <= budget_tokens:
                 break
             left_out.add(draft.order)
             self._tokens -= draft.tokens
@@ -194,9 +199,15 @@ def cut_middle(text: str, limit: int) -> tuple[str, bool]:
     return f"{text[:head]}\n[… {len(text) - limit} characters left out …]\n{text[-tail:]}", True
 
 
+def _without_bulk(event: Event) -> Event:
+    """Return an event as a row keeps it: its text stands in the row, its command and paths redacted and bounded."""
+    command = cut_middle(redact(event.command).text, _COMMAND_CHARS)[0] if event.command else event.command
+    paths = tuple(redact(path).text for path in event.paths[:_MOST_PATHS])
+    return dataclasses.replace(event, text="", command=command, paths=paths)
+
+
 def _row(number: int, draft: _Draft) -> EvidenceRow:
     event = draft.event
-    command = redact(event.command).text if event.command else None
     return EvidenceRow(
         number=number,
         kind=event.kind,
@@ -210,8 +221,8 @@ def _row(number: int, draft: _Draft) -> EvidenceRow:
         cwd=event.cwd,
         call_id=event.call_id,
         tool=event.tool,
-        command=command,
-        paths=tuple(redact(path).text for path in event.paths),
+        command=event.command,
+        paths=event.paths,
         status=event.status,
         exit_code=event.exit_code,
     )

@@ -57,9 +57,12 @@ def check_answer(answer: ExtractionAnswer, evidence: Evidence, *, scope_at: Scop
     dropped: dict[str, int] = {}
     seen: set[str] = set()
     tasks: list[Task] = []
-    for draft in answer.tasks:
+    for number, draft in enumerate(answer.tasks):
+        if len(tasks) == MOST_TASKS:
+            _count(dropped, "too_many", sum(len(late.entries) for late in answer.tasks[number:]))
+            break
         task = _check_task(draft, evidence, rows, scope_at, dropped, seen)
-        if task is not None and len(tasks) < MOST_TASKS:
+        if task is not None:
             tasks.append(task)
     summary = _clean_summary(answer.rollout_summary)
     if not summary and tasks:
@@ -136,10 +139,9 @@ def _check_task(
     for proposal in draft.entries:
         entry = _check_entry(proposal, evidence, rows, scope_at)
         if isinstance(entry, str):
-            dropped[entry] = dropped.get(entry, 0) + 1
+            _count(dropped, entry)
         elif entry.entry_id in seen or len(seen) >= MOST_ENTRIES:
-            reason = "duplicate" if entry.entry_id in seen else "too_many"
-            dropped[reason] = dropped.get(reason, 0) + 1
+            _count(dropped, "duplicate" if entry.entry_id in seen else "too_many")
         else:
             seen.add(entry.entry_id)
             entries.append(entry)
@@ -148,6 +150,11 @@ def _check_task(
         return None
     outcome = TaskOutcome(draft.outcome) if draft.outcome in set(TaskOutcome) else TaskOutcome.UNCERTAIN
     return Task(title=title or "Untitled task", outcome=outcome, entries=tuple(entries))
+
+
+def _count(dropped: dict[str, int], reason: str, number: int = 1) -> None:
+    if number:
+        dropped[reason] = dropped.get(reason, 0) + number
 
 
 def _check_entry(

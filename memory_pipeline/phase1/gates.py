@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config
-from memory_pipeline.records import Gate, IndexedThread, RateLimit, Source
+from memory_pipeline.records import Gate, IndexedThread, JobState, RateLimit, Source
+from memory_pipeline.store.ledger import DAY_SECONDS, WEEK_SECONDS
 from memory_pipeline.store.store import Store
-
-DAY_SECONDS = 86_400.0
 
 #: Providers, as Codex names them in its logs, that run the model on the person's own machine.
 LOCAL_MODEL_PROVIDERS = frozenset(
@@ -27,13 +26,21 @@ class Conditions:
     now: float
     force: bool
     quota_is_low: bool  # an agent's own quota has too little left, and calls are paid
+    budget_is_spent: bool = False  # the next paid call would pass a cap
+    budget_is_spent: bool  # a cap on paid tokens leaves no room for a call
 
 
-def apply_gates(config: Config, store: Store, clock: Clock, *, force: bool) -> None:
-    """Gate every thread that is on disk, and enqueue those that pass and say something new."""
+def apply_gates(config: Config, store: Store, clock: Clock, *, force: bool, budget_is_spent: bool = False) -> None:
+    """Gate every known thread, and enqueue those that pass and say something new.
+
+    ``budget_is_spent``: a call was refused because it would have passed a cap, so paid work holds as a whole.
+    """
     now = clock.now()
     conditions = Conditions(
-        now=now, force=force, quota_is_low=quota_is_low(config, store.threads.rate_limits(), now=now)
+        now=now,
+        force=force,
+        quota_is_low=quota_is_low(config, store.threads.rate_limits(), now=now),
+        budget_is_spent=budget_is_spent or no_tokens_are_left(config, store, now=now),
     )
     gates: dict[str, Gate | None] = {}
     for thread in store.threads.every():
@@ -83,9 +90,18 @@ def first_gate(thread: IndexedThread, config: Config, conditions: Conditions) ->
         return Gate.TOO_SHORT
     if not conditions.force and thread.updated_at > conditions.now - gates.idle_seconds:
         return Gate.TOO_RECENT
-    if conditions.quota_is_low:
-        return Gate.RATE_LIMIT
+    if _waits_for_a_call(thread):
+        if conditions.budget_is_spent:
+            return Gate.BUDGET
+        if conditions.quota_is_low:
+            return Gate.RATE_LIMIT
     return None
+
+
+def no_tokens_are_left(config: Config, store: Store, *, now: float) -> bool:
+    """Whether a cap on paid tokens has been reached."""
+    caps = ((config.budget.daily_tokens, DAY_SECONDS), (config.budget.weekly_tokens, WEEK_SECONDS))
+    return config.model.is_paid and any(cap and store.ledger.spent(since=now - window) >= cap for cap, window in caps)
 
 
 def quota_is_low(config: Config, limits: list[RateLimit], *, now: float) -> bool:
@@ -100,6 +116,20 @@ def quota_is_low(config: Config, limits: list[RateLimit], *, now: float) -> bool
     return any(100.0 - limit.used_percent < least for limit in current)
 
 
+def _waits_for_a_call(thread: IndexedThread) -> bool:
+    """Whether there is still something to extract; what is done is held back by no budget and no quota."""
+    is_new = thread.source_digest != thread.content_digest
+    return is_new or thread.job_state in (JobState.PENDING, JobState.RUNNING, JobState.ERROR)
+
+
+def budget_is_spent(config: Config, ledger: Ledger, *, now: float) -> bool:
+    """Whether what is left under a cap could not pay even for an answer."""
+    if not config.model.is_paid:
+        return False
+    caps = ((config.budget.daily_tokens, DAY_SECONDS), (config.budget.weekly_tokens, WEEK_SECONDS))
+    return any(cap and ledger.spent(since=now - window) + ANSWER_RESERVE_TOKENS > cap for cap, window in caps)
+
+
 def _must_stay_local(thread: IndexedThread, config: Config) -> bool:
     ran_locally = (thread.model_provider or "").lower() in LOCAL_MODEL_PROVIDERS
     return ran_locally and config.model.is_remote and not config.model.send_local_model_sessions
@@ -111,6 +141,12 @@ def _is_too_short(thread: IndexedThread, config: Config) -> bool:
     started_at = thread.started_at if thread.started_at is not None else thread.updated_at
     is_brief = thread.updated_at - started_at < config.gates.min_duration_seconds
     return is_brief and thread.result_chars < config.gates.min_result_chars
+
+
+def _waits(thread: IndexedThread) -> bool:
+    """Whether the thread would be extracted if nothing held it back: what is done waits for no quota and no budget."""
+    ended = thread.job_state in (JobState.DONE, JobState.NO_OUTPUT, JobState.EXHAUSTED)
+    return not ended or thread.source_digest != thread.content_digest
 
 
 def _may_need_turn(thread: IndexedThread, gate: Gate | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -50,6 +51,7 @@ def index_rollouts(
     gone = [path for path, old in seen.items() if old.present and path not in listing and path not in moved_from]
     returned = [path for path in listing if path in seen and not seen[path].present]
     store.threads.record_presence(returned=returned, vanished=gone)
+    changed += _siblings(listing, seen, {*gone, *returned}, {file.path for file in changed})
     unreadable = _read_changed(config, store, clock, changed, stop, on_progress)
     store.threads.rescope(store.threads.scopes_with_remote())
     return Discovery(
@@ -74,7 +76,10 @@ def _list_rollouts(config: Config) -> tuple[dict[str, RolloutFile], tuple[str, .
             problems.append(problem)
             continue
         for file in find_rollouts(agent, source.home):
-            listing[file.path] = file
+            if not _is_text(file.path):
+                problems.append(f"{file.path!r}: passed over, because its name is not UTF-8; rename it")
+            else:
+                listing[file.path] = file
     return listing, tuple(problems)
 
 
@@ -101,6 +106,27 @@ def _compare(
     # Newest first, so that a run that is stopped early has indexed what is wanted soonest.
     changed.sort(key=lambda file: (-file.mtime_ns, file.path))
     return changed, moves
+
+
+def _siblings(
+    listing: Mapping[str, RolloutFile], seen: Mapping[str, SeenFile], came_or_went: set[str], changed: set[str]
+) -> list[RolloutFile]:
+    """Return the other files of threads of which one file came or went: whose words count must be decided again."""
+    known = Counter(old.thread_id for old in seen.values())
+    threads = {seen[path].thread_id for path in came_or_went if known[seen[path].thread_id] > 1}
+    return [
+        file
+        for path, file in listing.items()
+        if threads and path in seen and seen[path].thread_id in threads and path not in changed
+    ]
+
+
+def _is_text(path: str) -> bool:
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _stamp(file: RolloutFile | SeenFile) -> tuple[int, int, int, int]:

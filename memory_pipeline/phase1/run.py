@@ -113,7 +113,7 @@ class Phase1:
         else:
             work.problems.append("settings.generate_memories is false: sessions are indexed but not extracted")
         if work.budget_is_spent:
-            apply_gates(self._config, self._store, self._clock, force=options.force)
+            apply_gates(self._config, self._store, self._clock, force=options.force, budget_is_spent=True)
         return self._counts(discovery, eligible, work, time.monotonic() - started)
 
     def _job_limit(self, options: Phase1Options) -> int | None:
@@ -181,11 +181,14 @@ class Phase1:
     def _beat(self, work: _Work) -> None:
         """Keep the leases of what is in flight alive; a lease that was lost is noted for its worker."""
         lease_seconds = self._config.phase1.lease_seconds
-        while not work.finished.wait(lease_seconds / 3):
-            leases = work.in_flight()
-            if leases:
-                held = self._store.jobs.heartbeat(leases, now=self._clock.now(), lease_seconds=lease_seconds)
-                work.note_lost([lease for lease in leases if lease.thread.thread_id not in held])
+        try:
+            while not work.finished.wait(lease_seconds / 3):
+                leases = work.in_flight()
+                if leases:
+                    held = self._store.jobs.heartbeat(leases, now=self._clock.now(), lease_seconds=lease_seconds)
+                    work.note_lost([lease for lease in leases if lease.thread.thread_id not in held])
+        except Exception as error:  # noqa: BLE001 - carried to the thread that waits; leases that lapse are fenced off
+            work.surprise = error
 
     def _extract_one(self, lease: Lease, work: _Work) -> None:
         started = time.monotonic()
@@ -207,13 +210,13 @@ class Phase1:
             self._store.jobs.give_back(lease)
             self._store.threads.record_presence(returned=(), vanished=(lease.thread.rollout_path,))
         except ProviderError as error:
-            outcome = "failed"
-            work.count("failed")
-            self._store_provider_fault(lease, error)
+            if self._store_provider_fault(lease, error):
+                outcome = "failed"
+                work.count("failed")
         except (AnswerError, RolloutError) as error:
-            outcome = "failed"
-            work.count("failed", getattr(error, "input_tokens", 0), getattr(error, "output_tokens", 0))
-            self._store_thread_fault(lease, str(error))
+            if self._store_thread_fault(lease, str(error)):
+                outcome = "failed"
+                work.count("failed", getattr(error, "input_tokens", 0), getattr(error, "output_tokens", 0))
         except ConfigError:
             # Nothing about this thread: the run ends with what to change in the configuration.
             self._store.jobs.give_back(lease)
@@ -221,13 +224,11 @@ class Phase1:
         except StoreError:
             raise
         except Exception as error:  # noqa: BLE001 - one thread that trips over a fault of ours must not stop the others
-            outcome = "failed"
-            work.count("failed")
             place = traceback.extract_tb(error.__traceback__)[-1]
-            self._store_thread_fault(
-                lease,
-                f"internal error: {type(error).__name__} in {place.name}, line {place.lineno}; please report it",
-            )
+            message = f"internal error: {type(error).__name__} in {place.name}, line {place.lineno}; please report it"
+            if self._store_thread_fault(lease, message):
+                outcome = "failed"
+                work.count("failed")
         logger.info(
             "extracted",
             extra={
@@ -262,20 +263,21 @@ class Phase1:
         # One answer, and the retries that are worth it; heartbeats keep the lease alive meanwhile.
         return 2 * self._config.model.timeout_seconds + 10
 
-    def _store_provider_fault(self, lease: Lease, error: ProviderError) -> None:
+    def _store_provider_fault(self, lease: Lease, error: ProviderError) -> bool:
+        """Store a fault of the provider, or of the thread where others succeed; false when the lease was lost."""
         now = self._clock.now()
         provider = self._config.model.provider
         rest = self._store.jobs.provider_rest(provider)
         others_succeed = rest.last_success_at is not None and rest.failures == 0
         if error.per_thread_suspect and lease.provider_faults + 1 >= SUSPECT_FROM_FAULT and others_succeed:
-            self._store_thread_fault(lease, str(error))
-            return
+            return self._store_thread_fault(lease, str(error))
         wait = max(self._backoff_seconds(rest.failures + 1), error.retry_after_seconds or 0.0)
-        self._store.jobs.fail_provider(lease, str(error), provider=provider, now=now, retry_at=now + wait)
+        return self._store.jobs.fail_provider(lease, str(error), provider=provider, now=now, retry_at=now + wait)
 
-    def _store_thread_fault(self, lease: Lease, message: str) -> None:
+    def _store_thread_fault(self, lease: Lease, message: str) -> bool:
+        """Store a fault of the thread; false when the lease was lost."""
         now = self._clock.now()
-        self._store.jobs.fail(
+        return self._store.jobs.fail(
             lease,
             message,
             now=now,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from memory_pipeline.clock import iso_date
-from memory_pipeline.likeness import contradicts, likeness, same_statement, signature
+from memory_pipeline.likeness import contradicts, likeness, same_condition, same_statement, signature
 from memory_pipeline.phase2.operations import MemoryBook, memory_id_of, said_at
 from memory_pipeline.records import (
     STATED_KINDS,
@@ -18,8 +18,7 @@ from memory_pipeline.records import (
 
 DAY_SECONDS = 86_400.0
 
-#: From here on two conditions are the same circumstance, and a new entry is what an earlier reading said otherwise.
-_LIKE_CONDITION = 0.75
+#: From here on a new entry is what an earlier reading of the same thread said in other words.
 _LIKE_EARLIER_READING = 0.55
 
 EVIDENCE_WITHDRAWN = "nothing it rested on stands any longer"
@@ -131,7 +130,7 @@ def _place(book: MemoryBook, entry: Entry, shelves: _Shelves, orphans: _Orphans)
 def _says_the_same(memory: Memory, entry: Entry) -> bool:
     if memory.kind is not entry.kind and not _both_stated(memory, entry):
         return False
-    return _same_condition(memory.condition, entry.condition) and same_statement(memory.statement, entry.statement)
+    return same_condition(memory.condition, entry.condition) and same_statement(memory.statement, entry.statement)
 
 
 def _confirm(book: MemoryBook, memory: Memory, entry: Entry) -> None:
@@ -195,20 +194,12 @@ def _settle(book: MemoryBook, entry: Entry, opposed: Sequence[Memory]) -> None:
 def _contradicts_in_place(memory: Memory, entry: Entry) -> bool:
     related = memory.kind is entry.kind or _both_stated(memory, entry)
     return (
-        related
-        and _same_condition(memory.condition, entry.condition)
-        and contradicts(memory.statement, entry.statement)
+        related and same_condition(memory.condition, entry.condition) and contradicts(memory.statement, entry.statement)
     )
 
 
 def _both_stated(memory: Memory, entry: Entry) -> bool:
     return memory.kind in STATED_KINDS and entry.kind in STATED_KINDS
-
-
-def _same_condition(one: str, other: str) -> bool:
-    if one.casefold() == other.casefold():
-        return True
-    return bool(one and other) and likeness(one, other) >= _LIKE_CONDITION
 
 
 def _retire_without_evidence(book: MemoryBook) -> None:

@@ -210,7 +210,8 @@ def _memory_line(memory: Memory, tasks: Sequence[_ShownTask]) -> str:
 
 
 def _told(memory: Memory) -> str:
-    condition = memory.condition
+    # Words that already stand in the statement are not told twice.
+    condition = "" if memory.condition.casefold() in memory.statement.casefold() else memory.condition
     if memory.kind in STATED_KINDS:
         verb = {EntryKind.PREFERENCE: "asked", EntryKind.DECISION: "decided", EntryKind.PROCEDURE: "asked"}[memory.kind]
         lead = f"{_as_circumstance(condition)}, the user {verb}" if condition else f"the user {verb}"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from memory_pipeline.records import Claim, ClaimOutcome, Extraction, Gate, IndexedThread, JobState, Lease
 from memory_pipeline.store.connection import immediate
 from memory_pipeline.store.extractions import store_extraction
-from memory_pipeline.store.threads import select_threads
+from memory_pipeline.store.threads import move_entries, refresh_claimable, select_threads
 
 _DUE = """
     j.claimable = 1 AND (
@@ -62,18 +62,7 @@ class Jobs:
                 """,
                 [(thread_id,) for thread_id, gate in gates.items() if gate is None],
             )
-            connection.executemany(
-                """
-                UPDATE jobs SET claimable = new.value
-                FROM (
-                    SELECT t.thread_id,
-                        (t.gate IS NULL AND t.present = 1 AND j.state IN ('pending', 'error', 'running')) AS value
-                    FROM threads AS t JOIN jobs AS j ON j.thread_id = t.thread_id WHERE t.thread_id = ?
-                ) AS new
-                WHERE jobs.thread_id = new.thread_id AND jobs.claimable <> new.value
-                """,
-                [(thread_id,) for thread_id in gates],
-            )
+            refresh_claimable(connection, gates)
 
     def count_due(self, *, now: float) -> int:
         """Count the jobs that a claim could take now."""
@@ -93,7 +82,7 @@ class Jobs:
             rest = _rest(connection, provider) if provider else ProviderRest()
             if rest.rest_until is not None and rest.rest_until > now:
                 return Claim(outcome=ClaimOutcome.RESTING, rest_until=rest.rest_until)
-            _exhaust_dead(connection, now=now, max_attempts=max_attempts)
+            _settle_dead(connection, now=now, max_attempts=max_attempts)
             row = connection.execute(
                 f"""
                 SELECT j.thread_id FROM jobs AS j WHERE {_DUE}
@@ -104,15 +93,19 @@ class Jobs:
             if row is None:
                 return Claim(outcome=ClaimOutcome.NOTHING_DUE)
             lease_until = now + lease_seconds
+            thread = select_threads(connection, "WHERE t.thread_id = ?", (row["thread_id"],))[0]
+            # The source may have grown since the job was enqueued: what is read now is what it says now.
+            is_new = thread.source_digest != thread.content_digest
             taken = connection.execute(
                 """
-                UPDATE jobs SET state = 'running', owner = ?, fence = fence + 1, attempts = attempts + 1,
-                    lease_until = ?, retry_at = NULL
+                UPDATE jobs SET state = 'running', owner = ?, fence = fence + 1, lease_until = ?, retry_at = NULL,
+                    source_digest = ?, attempts = CASE WHEN ? THEN 1 ELSE attempts + 1 END,
+                    provider_faults = CASE WHEN ? THEN 0 ELSE provider_faults END
                 WHERE thread_id = ? RETURNING fence, attempts, provider_faults
                 """,
-                (owner, lease_until, row["thread_id"]),
+                (owner, lease_until, thread.content_digest, is_new, is_new, thread.thread_id),
             ).fetchone()
-            thread = select_threads(connection, "WHERE t.thread_id = ?", (row["thread_id"],))[0]
+            thread = select_threads(connection, "WHERE t.thread_id = ?", (thread.thread_id,))[0]
         lease = Lease(
             thread=thread,
             owner=owner,
@@ -149,6 +142,7 @@ class Jobs:
                 source_updated_at=lease.thread.updated_at,
                 now=now,
             )
+            _follow_scope(connection, lease.thread)
             if provider:
                 connection.execute(
                     """
@@ -208,13 +202,12 @@ class Jobs:
             changed = connection.execute(
                 """
                 UPDATE jobs SET state = 'pending', attempts = 0, yields = 0, provider_faults = 0, retry_at = NULL,
-                    last_error = NULL, claimable = (
-                        SELECT gate IS NULL AND present = 1 FROM threads WHERE threads.thread_id = jobs.thread_id
-                    )
+                    last_error = NULL
                 WHERE thread_id = ? AND state <> 'running'
                 """,
                 (thread_id,),
             )
+            refresh_claimable(connection, [thread_id])
             return changed.rowcount == 1
 
     def provider_rest(self, provider: str) -> ProviderRest:
@@ -231,7 +224,7 @@ class Jobs:
         threads: Sequence[IndexedThread] = select_threads(self._connect(), "", ())
         counts: dict[str, int] = {}
         for thread in threads:
-            counts[thread.state] = counts.get(thread.state, 0) + 1
+            counts[thread.state.value] = counts.get(thread.state.value, 0) + 1
         return dict(sorted(counts.items()))
 
     def next_retry_at(self, *, now: float) -> float | None:
@@ -255,16 +248,25 @@ def _end(
 ) -> bool:
     changed = connection.execute(
         """
-        UPDATE jobs SET state = ?, claimable = ?, owner = NULL, lease_until = NULL, retry_at = ?, last_error = ?,
-            finished_at = ?
+        UPDATE jobs SET state = ?, owner = NULL, lease_until = NULL, retry_at = ?, last_error = ?, finished_at = ?
         WHERE thread_id = ? AND state = 'running' AND fence = ?
         """,
-        (state, state == JobState.ERROR, retry_at, last_error, now, lease.thread.thread_id, lease.fence),
+        (state, retry_at, last_error, now, lease.thread.thread_id, lease.fence),
     )
+    # A gate may have closed meanwhile: a failed job waits for its next try only where nothing holds it back.
+    refresh_claimable(connection, [lease.thread.thread_id])
     return changed.rowcount == 1
 
 
-def _exhaust_dead(connection: sqlite3.Connection, *, now: float, max_attempts: int) -> None:
+def _follow_scope(connection: sqlite3.Connection, thread: IndexedThread) -> None:
+    """Put what was just stored into the scope that the thread was given while it was being read."""
+    row = connection.execute("SELECT scope FROM threads WHERE thread_id = ?", (thread.thread_id,)).fetchone()
+    if row["scope"] != thread.scope:
+        move_entries(connection, thread.thread_id, old_scope=thread.scope, new_scope=row["scope"])
+
+
+def _settle_dead(connection: sqlite3.Connection, *, now: float, max_attempts: int) -> None:
+    """End the jobs of dead workers that can't simply be claimed: no tries left, or a gate has closed meanwhile."""
     connection.execute(
         """
         UPDATE jobs SET state = 'exhausted', claimable = 0, owner = NULL, lease_until = NULL,
@@ -272,6 +274,13 @@ def _exhaust_dead(connection: sqlite3.Connection, *, now: float, max_attempts: i
         WHERE state = 'running' AND lease_until <= ? AND attempts >= ?
         """,
         (now, now, max_attempts),
+    )
+    connection.execute(
+        """
+        UPDATE jobs SET state = 'pending', owner = NULL, lease_until = NULL
+        WHERE state = 'running' AND lease_until <= ? AND claimable = 0
+        """,
+        (now,),
     )
 
 

@@ -20,7 +20,7 @@ class Store:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._local = threading.local()
-        self._opened: list[sqlite3.Connection] = []
+        self._opened: list[tuple[threading.Thread, sqlite3.Connection]] = []
         self._opening = threading.Lock()
         self.threads = Threads(self._connect)
         self.jobs = Jobs(self._connect)
@@ -32,7 +32,7 @@ class Store:
     def close(self) -> None:
         """Close the connections of all threads; nothing may use the store afterwards."""
         with self._opening:
-            for connection in self._opened:
+            for _, connection in self._opened:
                 connection.close()
             self._opened.clear()
 
@@ -42,5 +42,13 @@ class Store:
             connection = open_database(self.path)
             self._local.connection = connection
             with self._opening:
-                self._opened.append(connection)
+                self._close_those_of_ended_threads()
+                self._opened.append((threading.current_thread(), connection))
         return connection
+
+    def _close_those_of_ended_threads(self) -> None:
+        # A daemon starts workers at every pass; their connections would pile up until no file could be opened.
+        for thread, connection in self._opened:
+            if not thread.is_alive():
+                connection.close()
+        self._opened = [(thread, connection) for thread, connection in self._opened if thread.is_alive()]

@@ -63,6 +63,7 @@ class Threads:
             if not other_file_owns:
                 _upsert_thread(connection, file, facts, scope, updated_at, now)
                 _keep_rate_limits(connection, file.agent, facts.rate_limits)
+                refresh_claimable(connection, [facts.thread_id])
 
     def record_unreadable(self, file: RolloutFile, reason: str, scope: str, *, now: float) -> None:
         """Store that a file could not be opened; what is known of its thread already stays as it was."""
@@ -72,7 +73,11 @@ class Threads:
             _upsert_file(connection, file, thread_id, open_error=True)
             known = connection.execute("SELECT 1 FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()
             if known:
-                connection.execute("UPDATE threads SET index_error = ? WHERE thread_id = ?", (reason, thread_id))
+                # Another file of the thread may hold its latest words, and that one was read.
+                connection.execute(
+                    "UPDATE threads SET index_error = ? WHERE thread_id = ? AND rollout_path = ?",
+                    (reason, thread_id, file.path),
+                )
             else:
                 _upsert_thread(connection, file, _no_facts(file), scope, file.mtime_ns / 1e9, now, index_error=reason)
 
@@ -88,6 +93,7 @@ class Threads:
                 """,
                 (file.path, file.archived, old.thread_id, old.path),
             )
+            refresh_claimable(connection, [old.thread_id])
 
     def record_presence(self, *, returned: Sequence[str], vanished: Sequence[str]) -> None:
         """Note which known paths are on disk again and which are gone; the threads of the latter keep their rows."""
@@ -97,7 +103,11 @@ class Threads:
             for present, paths in ((1, returned), (0, vanished)):
                 values = [(present, path) for path in paths]
                 connection.executemany("UPDATE rollout_files SET present = ? WHERE path = ?", values)
-                connection.executemany("UPDATE threads SET present = ? WHERE rollout_path = ?", values)
+                for value in values:
+                    changed = connection.execute(
+                        "UPDATE threads SET present = ? WHERE rollout_path = ? RETURNING thread_id", value
+                    ).fetchall()
+                    refresh_claimable(connection, [row["thread_id"] for row in changed])
 
     def set_disabled(self, thread_id: str, *, disabled: bool) -> bool:
         """Set the person's own switch on one thread; false when there is no such thread."""
@@ -150,14 +160,12 @@ class Threads:
         with immediate(self._connect()) as connection:
             for cwd, scope in scopes.items():
                 moved = connection.execute(
-                    """
-                    UPDATE threads SET scope = ? WHERE cwd = ? AND git_remote IS NULL AND scope <> ?
-                    RETURNING thread_id
-                    """,
-                    (scope, cwd, scope),
+                    "SELECT thread_id, scope FROM threads WHERE cwd = ? AND git_remote IS NULL AND scope <> ?",
+                    (cwd, scope),
                 ).fetchall()
                 for row in moved:
-                    _move_entries(connection, row["thread_id"], scope)
+                    connection.execute("UPDATE threads SET scope = ? WHERE thread_id = ?", (scope, row["thread_id"]))
+                    move_entries(connection, row["thread_id"], old_scope=row["scope"], new_scope=scope)
 
     def rate_limits(self) -> list[RateLimit]:
         """Return the newest rate-limit window of each agent."""
@@ -246,14 +254,34 @@ def _upsert_thread(
     )
 
 
-def _move_entries(connection: sqlite3.Connection, thread_id: str, scope: str) -> None:
+def refresh_claimable(connection: sqlite3.Connection, thread_ids: Iterable[str]) -> None:
+    """Say anew which jobs may be claimed: nothing holds the thread back, its file is there, and work is left."""
+    connection.executemany(
+        """
+        UPDATE jobs SET claimable = new.value
+        FROM (
+            SELECT t.thread_id,
+                (t.gate IS NULL AND t.present = 1 AND j.state IN ('pending', 'error', 'running')) AS value
+            FROM threads AS t JOIN jobs AS j ON j.thread_id = t.thread_id WHERE t.thread_id = ?
+        ) AS new
+        WHERE jobs.thread_id = new.thread_id AND jobs.claimable <> new.value
+        """,
+        [(thread_id,) for thread_id in thread_ids],
+    )
+
+
+def move_entries(connection: sqlite3.Connection, thread_id: str, *, old_scope: str, new_scope: str) -> None:
+    """Let what a thread said in one project's scope stand in another's; what it said elsewhere stays.
+
+    A memory moves along when nothing that it rests on is left in the old scope.
+    """
     connection.execute(
-        "UPDATE entries SET scope = ? WHERE thread_id = ? AND scope LIKE 'project:%'", (scope, thread_id)
+        "UPDATE entries SET scope = ? WHERE thread_id = ? AND scope = ?", (new_scope, thread_id, old_scope)
     )
     connection.execute(
         """
         UPDATE memories SET scope = ?
-        WHERE scope LIKE 'project:%'
+        WHERE scope = ?
             AND EXISTS (
                 SELECT 1 FROM memory_entries AS m JOIN entries AS e ON e.entry_id = m.entry_id
                 WHERE m.memory_id = memories.memory_id AND e.thread_id = ?
@@ -263,7 +291,7 @@ def _move_entries(connection: sqlite3.Connection, thread_id: str, scope: str) ->
                 WHERE m.memory_id = memories.memory_id AND e.scope <> ?
             )
         """,
-        (scope, thread_id, scope),
+        (new_scope, old_scope, thread_id, new_scope),
     )
 
 

@@ -34,9 +34,9 @@ _CLAIMS_SUCCESS = re.compile(
 
 def outcome_of(task: SessionTask) -> TaskOutcome:
     """Weigh what is known of the end of a task; what contradicts itself is partial, what is not known uncertain."""
-    if task.reaction_after == Reaction.GOOD or _last_reaction(task) == Reaction.GOOD:
+    if task.reaction_after is Reaction.GOOD or _last_reaction(task) is Reaction.GOOD:
         return TaskOutcome.PARTIAL if _last_check(task) is Ending.FAILED else TaskOutcome.SUCCESS
-    if task.reaction_after == Reaction.BAD or _last_reaction(task) == Reaction.BAD:
+    if task.reaction_after is Reaction.BAD or _last_reaction(task) is Reaction.BAD:
         return TaskOutcome.FAIL
     if not _was_answered(task):
         return TaskOutcome.UNCERTAIN
@@ -71,7 +71,7 @@ def plain_answer(row: EvidenceRow) -> str:
     return _CITATION.sub("", row.text).strip()
 
 
-def _last_reaction(task: SessionTask) -> str:
+def _last_reaction(task: SessionTask) -> Reaction:
     """What the person said last of the work, when nothing was done after it."""
     for row in reversed(task.rows):
         if is_prompt(row):

@@ -234,7 +234,7 @@ def find_commands(tasks: tuple[SessionTask, ...], stated: Sequence[EntryDraft]) 
     Of several commands with one purpose, in one folder, the shortest few are kept: they say how it is done at large.
     What the person has ruled out in ``stated`` is not told as the way to go.
     """
-    ended: dict[tuple[Purpose, str, str], tuple[int, Step]] = {}
+    ended: dict[tuple[Purpose, str, str], tuple[int, Step, Command]] = {}
     had_failed: set[tuple[Purpose, str, str]] = set()
     for index, task in enumerate(tasks):
         for step in task.steps:
@@ -246,8 +246,8 @@ def find_commands(tasks: tuple[SessionTask, ...], stated: Sequence[EntryDraft]) 
                 had_failed.add(key)
                 ended.pop(key, None)  # what counts is how it ended last
             elif step.ending is Ending.OK and _is_repeatable(command):
-                ended[key] = (index, step)
-    return [_known(index, step, key in had_failed) for key, (index, step) in _most_general(ended)]
+                ended[key] = (index, step, command)
+    return [_known(index, step, command, key in had_failed) for key, (index, step, command) in _most_general(ended)]
 
 
 def _is_ruled_out(command: Command, stated: Sequence[EntryDraft]) -> bool:
@@ -263,8 +263,8 @@ def _is_repeatable(command: Command) -> bool:
 
 
 def _most_general(
-    ended: dict[tuple[Purpose, str, str], tuple[int, Step]],
-) -> Iterator[tuple[tuple[Purpose, str, str], tuple[int, Step]]]:
+    ended: dict[tuple[Purpose, str, str], tuple[int, Step, Command]],
+) -> Iterator[tuple[tuple[Purpose, str, str], tuple[int, Step, Command]]]:
     kept: dict[tuple[Purpose, str], set[str]] = {}
     for purpose, folder, text in ended:
         kept.setdefault((purpose, folder), set()).add(text)
@@ -285,10 +285,7 @@ def _narrows(text: str) -> bool:
     )
 
 
-def _known(index: int, step: Step, had_failed: bool) -> tuple[int, EntryDraft]:
-    command = step.command
-    if command is None:  # find_commands keeps steps with a command only
-        raise ValueError("a step without a command taught no command")
+def _known(index: int, step: Step, command: Command, had_failed: bool) -> tuple[int, EntryDraft]:
     folder = _folder(command)
     where = f" in {folder}/" if folder else ""
     if command.purpose is Purpose.RUN:

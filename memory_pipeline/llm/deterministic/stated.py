@@ -28,14 +28,16 @@ class Stated:
 def find_stated(tasks: tuple[SessionTask, ...]) -> tuple[Stated, ...]:
     """Return what the person stated in the whole session, each once; what they took back later is left out."""
     kept: list[Stated] = []
+    answer: EvidenceRow | None = None
     for index, task in enumerate(tasks):
-        for entry in _statements_of(task):
+        for entry in _statements_of(task, answer):
             kept = _with(kept, Stated(task=index, entry=entry))
+        answer = task.answers[-1] if task.answers else answer
     return tuple(kept)
 
 
-def _statements_of(task: SessionTask) -> Iterable[EntryDraft]:
-    answer: EvidenceRow | None = None
+def _statements_of(task: SessionTask, answer: EvidenceRow | None) -> Iterable[EntryDraft]:
+    """Yield the statements of one task; ``answer`` is the last of the tasks before."""
     for row in task.rows:
         if is_prompt(row):
             for direction in find_directions(row.text):

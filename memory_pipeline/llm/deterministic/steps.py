@@ -94,7 +94,7 @@ def _step(call: EvidenceRow | None, result: EvidenceRow | None, cwd: str | None)
     if not line and call and call.kind is EventKind.SHELL:
         line = call.text
     command = read_command(line) if line else None
-    paths = _paths(call, line, (call or result or _NO_ROW).cwd or cwd)
+    paths = _paths(call, line, (call.cwd if call else None) or cwd)
     output = plain_output(result.text) if result else ""
     ending = _ending(result, command, output)
     wrong = ending is Ending.FAILED
@@ -108,12 +108,6 @@ def _step(call: EvidenceRow | None, result: EvidenceRow | None, cwd: str | None)
         error_line=error_line(output) if wrong else "",
     )
 
-
-class _NoRow:
-    cwd: str | None = None
-
-
-_NO_ROW = _NoRow()
 
 # --- files -----------------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from enum import StrEnum
 
 from memory_pipeline.directions import Sentence, find_directions, is_order, own_words, sentences
 from memory_pipeline.llm.deterministic.steps import Step
@@ -16,7 +17,7 @@ TITLE_MAX_CHARS = 80
 MOST_TASKS = 12
 
 
-class Reaction:
+class Reaction(StrEnum):
     """What a prompt says of the work before it."""
 
     GOOD = "good"
@@ -32,7 +33,7 @@ class SessionTask:
     rows: tuple[EvidenceRow, ...]
     steps: tuple[Step, ...]
     spoken: tuple[EvidenceRow, ...]  # the assistant's answers and comments in it
-    reaction_after: str  # what the prompt that opens the next task says of this one
+    reaction_after: Reaction  # what the prompt that opens the next task says of this one
 
     @property
     def prompts(self) -> tuple[EvidenceRow, ...]:
@@ -101,6 +102,10 @@ _FOLLOWS_UP = re.compile(
 )
 
 
+_SCENE = re.compile(r"^[a-z_]+:[a-z_]\S*")  # a label in front of the words: "review:backend …"
+_FILLERS = re.compile(r"\b(?:and|also|but|please|remember|that|to|because|so|then)\b")
+
+
 def asks_for_something(text: str) -> bool:
     """Whether a prompt asks for work or an answer, beyond an acknowledgement or a rule to keep."""
     own = own_words(text)
@@ -111,12 +116,12 @@ def asks_for_something(text: str) -> bool:
 
 
 def _is_request(sentence: Sentence, rules: list[str]) -> bool:
-    left = _beside_rules(sentence.text, rules).casefold()
     left = re.sub(
-        r"^[a-z_]+:\w+\s|\b(?:and|also|but|please|remember|that|to|because|so|then)\b|[\s,.:;!?，。！？；：—–-]+",
-        " ",
-        left,
+        r"[\s,.:;!?，。！？；：—–-]+", " ", _SCENE.sub("", _beside_rules(sentence.text, rules).casefold())
     ).strip()
+    if _ACKNOWLEDGES.fullmatch(left):
+        return False
+    left = _FILLERS.sub(" ", left).strip()
     if not left or _ACKNOWLEDGES.fullmatch(left):
         return False
     parts = [part for part in re.split(r"\s+", left) if part]
@@ -136,7 +141,7 @@ def _beside_rules(text: str, rules: list[str]) -> str:
 
 
 def _follows_up(text: str) -> bool:
-    return _FOLLOWS_UP.match(text.strip()) is not None or reaction(text) == Reaction.BAD
+    return _FOLLOWS_UP.match(text.strip()) is not None or reaction(text) is Reaction.BAD
 
 
 def _title(rows: tuple[EvidenceRow, ...]) -> str:
@@ -189,7 +194,7 @@ _GOOD = re.compile(
 )
 
 
-def reaction(text: str) -> str:
+def reaction(text: str) -> Reaction:
     """What a prompt says of the work before it: good, bad or nothing. Only its first sentences count."""
     own = own_words(text)[:400]
     heard = list(sentences(own))[:2]

@@ -32,6 +32,16 @@ PREFERENCES = [
     ("All new endpoints must have an integration test.", "All new endpoints must have an integration test"),
     ("fix the bug. Also, in this repo we use ruff, never flake8.", "in this repo we use ruff, never flake8"),
     ("Could you remember that our deploy branch is release/prod?", "our deploy branch is release/prod"),
+    ("You should never edit files in vendor/.", "You should never edit files in vendor/"),
+    ("I don't want you to touch the tests, ever.", "I don't want you to touch the tests, ever"),
+    ("commit messages must be in English", "commit messages must be in English"),
+    ("For commit messages use the imperative mood", "For commit messages use the imperative mood"),
+    ("next time ask before you delete something", "next time ask before you delete something"),
+    ("we deploy with fly, not heroku", "we deploy with fly, not heroku"),
+    ("make the tests pass and never touch the fixtures", "never touch the fixtures"),
+    ("我不想让你改测试文件", "我不想让你改测试文件"),
+    ("请用中文回答", "用中文回答"),
+    ("注释用英文", "注释用英文"),
     ("总是使用 uv，不要用 pip", "总是使用 uv，不要用 pip"),
     ("帮我修一下测试，以后一律用 pnpm", "以后一律用 pnpm"),
     ("永远不要直接推送到 main 分支", "永远不要直接推送到 main 分支"),
@@ -72,6 +82,8 @@ PROCEDURES = [
         "whenever you change the schema, regenerate the client with make gen",
         "whenever you change the schema",
     ),
+    ("When I say ship it, run make release", "When I say ship it, run make release", "When I say ship it"),
+    ("下次先问我再删文件", "下次先问我再删文件", ""),
     ("以后提交前都要跑 make lint", "以后提交前都要跑 make lint", "提交前"),
     ("请记得每次提交前运行 make test", "每次提交前运行 make test", "每次提交前"),
     ("每次发布前先跑 make check，然后打 tag", "每次发布前先跑 make check，然后打 tag", "每次发布前"),
@@ -167,6 +179,16 @@ NO_DIRECTIONS = [
     'What does "always" mean here?',
     "run it every time",
     "what do you know about me",
+    "Always show the sidebar on the settings page",
+    "the sidebar should always be visible",
+    "users should never see this page",
+    "The API must always return JSON",
+    "You can always call me back",
+    "Let's use sqlite for this, it's simpler",
+    "hey remember the bug from yesterday? it's back",
+    "你总是忘记跑测试",
+    "记得把文档也更新一下",
+    "帮我加一个永远不过期的缓存",
     "为什么总是返回 null？",
     "这个函数总是报错",
     "测试总是失败",
@@ -242,7 +264,7 @@ def test_direction_that_holds_everywhere_is_marked(prompt: str) -> None:
     "prompt", ["in this repo we use ruff, never flake8", "never install packages globally, use uv"]
 )
 def test_direction_of_one_project_is_not_marked_everywhere(prompt: str) -> None:
-    """ "Globally" in a command's sense, or "this repo", lifts nothing."""
+    """The word "globally" in a command's sense, or "this repo", lifts nothing."""
     assert [each.everywhere for each in find_directions(prompt)] == [False]
 
 

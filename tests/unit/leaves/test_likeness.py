@@ -105,9 +105,11 @@ def test_conditions_are_compared_by_what_they_name(a: str, b: str, *, same: bool
     assert same_condition(a, b) is same
 
 
-_WORDS = st.sampled_from(
-    "use never uv pip npm pnpm always before commit 8080 9090 tabs spaces not 不要 用 总是 测试 src/a.py , is in CI".split()
-)
+_VOCABULARY = """
+use never uv pip npm pnpm always before commit 8080 9090 tabs spaces not 不要 用 总是 测试 src/a.py
+, is in CI over instead of
+"""
+_WORDS = st.sampled_from(_VOCABULARY.split())
 _TEXT = st.one_of(st.text(max_size=60), st.lists(_WORDS, max_size=8).map(" ".join))
 
 

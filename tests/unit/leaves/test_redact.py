@@ -495,8 +495,8 @@ def test_ids_hashes_and_paths_survive(an_id: object, digest: bytes, path: str) -
     assert redact(text).text == text
 
 
-@settings(max_examples=50, deadline=None)
-@given(st.sampled_from([text for text, *_ in ASSIGNED]), st.sampled_from(HARMLESS))
+@settings(max_examples=100, deadline=None)
+@given(st.sampled_from([text for text, *_ in (*ASSIGNED, *SAID, *PLACED)]), st.sampled_from(HARMLESS))
 def test_lines_do_not_change_each_other(secret_line: str, harmless_line: str) -> None:
     """Two lines joined are masked as each is alone."""
     joined = redact(f"{harmless_line}\n{secret_line}\n{harmless_line}").text

@@ -106,7 +106,7 @@ class Session:
                 turn=max(self._turn, 0),
                 byte_start=number * 1000,
                 byte_end=number * 1000 + 900,
-                line_sha256=hashlib.sha256(f"{number} {text}".encode()).hexdigest(),
+                line_sha256=hashlib.sha256(f"{number} {text}".encode(errors="replace")).hexdigest(),
                 cwd=self._cwd,
                 **more,
             )

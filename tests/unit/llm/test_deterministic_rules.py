@@ -19,18 +19,22 @@ NOTHING = ExtractionAnswer(rollout_summary="", rollout_slug="", tasks=())
 
 
 def extract(session: Session) -> ExtractionAnswer:
+    """What the extractor makes of a session."""
     return DeterministicExtractor().extract(session.evidence())
 
 
 def entries(session: Session) -> list[EntryDraft]:
+    """The entries of all tasks."""
     return [entry for task in extract(session).tasks for entry in task.entries]
 
 
 def statements(session: Session, kind: str) -> list[str]:
+    """The statements of one kind."""
     return [entry.statement for entry in entries(session) if entry.kind == kind]
 
 
 def outcome(session: Session) -> str:
+    """How the last task ended."""
     return str(extract(session).tasks[-1].outcome)
 
 
@@ -148,7 +152,7 @@ def test_yes_to_a_passing_or_unclear_proposal_decides_nothing(proposal: str) -> 
 
 
 def test_chosen_option_is_told_by_what_it_means() -> None:
-    """ "Option B" means nothing to a stranger; the answer that named it is cited too."""
+    """To a stranger "option B" means nothing; the answer that named it is cited too."""
     s = Session()
     s.person("where do we keep the jobs?")
     named = s.answers("Two ways:\nA) a cron table\nB) a Postgres queue\nWhich one?")
@@ -170,8 +174,10 @@ def test_failure_is_told_with_what_mended_it() -> None:
     s.runs("python3 -m pytest -q 2>&1 | tail -20; git diff --stat", PYTEST_PASSED)
     s.answers("Fixed `total` in cart.py (it skipped the last item). All tests pass.")
     assert statements(s, "failure") == [
-        "`python3 -m pytest -q` failed: FAILED tests/test_cart.py::test_total - assert 20 == 30 -> "
-        "Fixed `total` in cart.py (it skipped the last item); then it passed"
+        (
+            "`python3 -m pytest -q` failed: FAILED tests/test_cart.py::test_total - assert 20 == 30 -> "
+            "Fixed `total` in cart.py (it skipped the last item); then it passed"
+        )
     ]
     assert statements(s, "knowledge") == ["`python3 -m pytest -q` runs the tests; it passed after the fix"]
     assert outcome(s) == "success"
@@ -198,7 +204,10 @@ def test_failure_mended_by_a_command_names_the_command() -> None:
     s.runs("pytest -q", PYTEST_PASSED)
     s.answers("All tests pass.")
     assert statements(s, "failure") == [
-        "`pytest -q` failed: ModuleNotFoundError: No module named 'httpx' -> fixed by running `uv add httpx`; then it passed"
+        (
+            "`pytest -q` failed: ModuleNotFoundError: No module named 'httpx' -> "
+            "fixed by running `uv add httpx`; then it passed"
+        )
     ]
 
 
@@ -237,7 +246,7 @@ def test_harmless_failures_are_left_out() -> None:
 
 
 def test_work_done_by_another_command_is_no_unsolved_failure() -> None:
-    """npm failed, pnpm did the same work."""
+    """What npm failed to do, pnpm did."""
     s = Session()
     s.person("build the project please")
     s.runs("npm run build", "sh: tsc: not found", code=127)
@@ -304,7 +313,7 @@ def test_denied_write_after_which_success_is_claimed_is_partial() -> None:
 
 
 def test_thanks_belong_to_the_task_before_a_new_request() -> None:
-    """ "Thanks, now do X": the first task succeeded."""
+    """After "thanks, now do X" the first task succeeded."""
     s = _after_work()
     s.answers("See the diff.")
     s.person("perfect, thanks. Now write a changelog entry for the release")
@@ -329,7 +338,7 @@ def test_thanks_belong_to_the_task_before_a_new_request() -> None:
         ("npx tsc --noEmit", "npx tsc --noEmit", Purpose.TYPES),
         ("uv sync", "uv sync", Purpose.INSTALL),
         ("./scripts/migrate.sh up", "./scripts/migrate.sh up", Purpose.RUN),
-        ("git status; git diff | head", "git diff", Purpose.TRIVIAL),
+        ("git status; git diff | head", "head", Purpose.TRIVIAL),
         ("echo 'pytest && make' | wc -l", "wc -l", Purpose.TRIVIAL),
         ("node --version", "node --version", Purpose.TRIVIAL),
         ("git commit -m 'run pytest'", "git commit -m 'run pytest'", Purpose.OTHER),
@@ -436,7 +445,12 @@ _TEXTS = st.text(st.one_of(st.sampled_from("<>#-`\n always never use 不要用|&
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from("person says answers runs edits fails stops".split()), _TEXTS), max_size=12))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["person", "says", "answers", "runs", "edits", "fails", "stops"]), _TEXTS),
+        max_size=12,
+    )
+)
 def test_any_session_gives_statements_that_break_no_rule(script: list[tuple[str, str]]) -> None:
     """Whatever stands in the rows, there is an answer and its statements are fit to be written."""
     s = Session()

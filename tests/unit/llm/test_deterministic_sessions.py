@@ -9,14 +9,17 @@ from memory_pipeline.records import EntryDraft, Evidence, ExtractionAnswer
 
 
 def extract(evidence: Evidence) -> ExtractionAnswer:
+    """What the extractor makes of it."""
     return DeterministicExtractor().extract(evidence)
 
 
 def said(answer: ExtractionAnswer) -> list[tuple[str, str]]:
+    """Kind and statement of each entry."""
     return [(str(entry.kind), entry.statement) for entry in entries(answer)]
 
 
 def entries(answer: ExtractionAnswer) -> list[EntryDraft]:
+    """The entries of all tasks."""
     return [entry for task in answer.tasks for entry in task.entries]
 
 
@@ -31,9 +34,12 @@ def test_hunt_for_a_flaky_test_teaches_its_cause_and_the_persons_rules() -> None
         ("procedure", "from now on run the suite with -n 4 before every push"),
         (
             "failure",
-            "`uv run pytest tests/test_queue.py -q -p xdist -n 4` failed: TimeoutError: queue not drained after 1.0s -> "
-            "The cause was a race in `shop/queue.py`: `drain` read the size before the worker had put the last item "
-            "back; then it passed",
+            (
+                "`uv run pytest tests/test_queue.py -q -p xdist -n 4` failed: TimeoutError: "
+                "queue not drained after 1.0s -> "
+                "The cause was a race in `shop/queue.py`: `drain` read the size before the worker had "
+                "put the last item back; then it passed"
+            ),
         ),
         ("knowledge", "`uv run pytest -q` runs the tests; it passed"),
         ("knowledge", "`uv run ruff check .` lints the code; it passed"),
@@ -66,7 +72,7 @@ def test_chinese_session_is_read_like_an_english_one() -> None:
 
 
 def test_rule_that_the_person_took_back_is_left_out() -> None:
-    """ "Always use npm", then "always use pnpm": only the later holds, and npm's commands are not told as the way."""
+    """Of "always use npm", then "always use pnpm": only the later holds, and npm's commands are not told as the way."""
     answer = extract(corrected_session().evidence())
     assert [(task.title, str(task.outcome)) for task in answer.tasks] == [
         ("Set up the project", "success"),
