@@ -76,7 +76,7 @@ def find_faults(root: Path) -> list[str]:
 
 
 def command_faults(program: click.Command, readme: str) -> Iterator[str]:
-    """Yield the commands without a row of their own in the README's table, and the options that their rows leave out."""
+    """Yield the commands without a row in the README's table, and the options that their rows leave out."""
     for words, command in _commands(program, ()):
         name = " ".join(words)
         # The options of the program itself stand in the text; a group has no row, its commands have.

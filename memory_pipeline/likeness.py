@@ -136,7 +136,7 @@ there here please always ever from now on going forward henceforth remember keep
 also then very really generally usually everything every each all any some project projects repo repos
 repository codebase thing way whenever use uses used using prefer prefers preferred like likes want wants
 rather run runs running execute with if can could may might default only thank thanks future time times let
-lets go good decided decide stick pick choose new up out into
+lets go good decided decide stick pick choose anything something new up out into
 """
 _STOP = frozenset(_STOP_WORDS.split()) - {"new", "if", "only", "up", "out", "into"}
 _NEGATIONS = frozenset(

@@ -195,8 +195,9 @@ def threads() -> None:
 @JSON_OPTION
 @click.pass_obj
 def threads_list(place: Place, *, state: str | None, gate: str | None, as_json: bool) -> int:
-    """List the sessions, newest first."""
+    """List the sessions, newest first; of one that is held back, the gate stands for the state."""
     from memory_pipeline.cli import output
+    from memory_pipeline.records import JobState
 
     with _open(place.load()) as app:
         found = [
@@ -214,14 +215,14 @@ def threads_list(place: Place, *, state: str | None, gate: str | None, as_json: 
         (
             thread.thread_id,
             thread.agent.value,
-            thread.state.value,
-            thread.gate.value if thread.gate else "",
-            output.short_time(thread.updated_at),
+            # A gate says more than "gated"; one column for both leaves room for the title.
+            thread.gate.value if thread.gate and thread.state is JobState.GATED else thread.state.value,
+            output.short_time(thread.updated_at)[:10],
             thread.title or "",
         )
         for thread in found
     ]
-    output.print_table(("thread", "agent", "state", "gate", "updated (UTC)", "title"), rows, flexible="title")
+    output.print_table(("thread", "agent", "state", "updated", "title"), rows, flexible="title")
     return EXIT_DONE
 
 
@@ -262,9 +263,10 @@ def threads_retry(place: Place, *, thread: str, as_json: bool) -> int:
         after = _find_thread(app, found.thread_id)
     if as_json:
         output.print_json(output.thread_document(after))
+    elif after.gate:
+        click.echo(f"Thread {after.thread_id} has all its tries again; the gate {after.gate} still holds it back.")
     else:
-        held = f" It is held back by {after.gate} now." if after.gate else ""
-        click.echo(f"Thread {after.thread_id} is {after.state}; `{place.command('run')}` extracts it.{held}")
+        click.echo(f"Thread {after.thread_id} is {after.state}; `{place.command('run')}` extracts it.")
     return EXIT_DONE
 
 

@@ -46,20 +46,34 @@ def say(sentence: str) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, flexible: str) -> None:
-    """Print a table that fits the terminal's width; ``flexible`` names the column that gives way."""
+    """Print a table that fits the terminal's width.
+
+    ``flexible`` names the column that gives way first; the first column, which names its row, never does.
+    """
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, expand=False)
-    for column in columns:
-        gives_way = column == flexible
-        table.add_column(column, overflow="ellipsis", no_wrap=True, ratio=1 if gives_way else None)
-    for row in rows:
-        # Text, not markup: a log may hold brackets, and control characters must not reach the terminal.
-        table.add_row(*(Text(_printable(cell)) for cell in row))
-    Console(highlight=False, soft_wrap=False).print(table)
+    # Text, not markup: a log may hold brackets, and control characters must not reach the terminal.
+    cells = [[Text(_printable(cell)) for cell in row] for row in rows]
+    console = Console(highlight=False, soft_wrap=False)
+    widths = [max(len(column), *(row[number].cell_len for row in cells)) for number, column in enumerate(columns)]
+    excess = sum(widths) + _COLUMN_GAP * (len(widths) - 1) - console.width
+    for number in (columns.index(flexible), *range(len(columns) - 1, 0, -1)):
+        given = min(max(excess, 0), max(widths[number] - _NARROWEST_COLUMN, 0))
+        widths[number] -= given
+        excess -= given
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, _COLUMN_GAP - 1, 0, 0))
+    for column, width in zip(columns, widths, strict=True):
+        table.add_column(column, overflow="ellipsis", no_wrap=True, width=width)
+    for row in cells:
+        table.add_row(*row)
+    console.print(table)
+
+
+_COLUMN_GAP = 2
+_NARROWEST_COLUMN = 4
 
 
 @contextmanager
@@ -250,7 +264,8 @@ def print_run(counts: RunCounts, options: PassOptions, config: Config, command: 
         phase1 = counts.phase1
         click.echo(
             f"Phase one: {phase1.discovered} sessions on disk, {phase1.eligible} due: "
-            f"{phase1.succeeded} gave memories, {phase1.no_output} had nothing worth keeping, {phase1.failed} failed ({phase1.seconds:.1f} s)."
+            f"{phase1.succeeded} gave memories, {phase1.no_output} had nothing worth keeping, "
+            f"{phase1.failed} failed ({phase1.seconds:.1f} s)."
         )
         if phase1.skipped:
             click.echo(f"           Held back: {counted(phase1.skipped)}.")

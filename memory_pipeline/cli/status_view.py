@@ -37,8 +37,8 @@ def status_document(config: Config, store: Store, *, now: float) -> dict[str, An
         "last_consolidation": {
             "finished_at": iso(success.finished_at) if success else None,
             "last_state": last.state if last else None,
-            "error": last.error if last and last.state == "failed" else None,
-            "retry_at": iso(last.retry_at) if last and last.state == "failed" else None,
+            "error": last.error if last and last.state != "done" else None,
+            "retry_at": iso(last.retry_at) if last and last.state != "done" else None,
         },
         "tokens": {
             "last_day": store.ledger.spent(since=now - DAY_SECONDS),

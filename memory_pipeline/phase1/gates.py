@@ -26,7 +26,6 @@ class Conditions:
     now: float
     force: bool
     quota_is_low: bool  # an agent's own quota has too little left, and calls are paid
-    budget_is_spent: bool = False  # the next paid call would pass a cap
     budget_is_spent: bool  # a cap on paid tokens leaves no room for a call
 
 
@@ -122,14 +121,6 @@ def _waits_for_a_call(thread: IndexedThread) -> bool:
     return is_new or thread.job_state in (JobState.PENDING, JobState.RUNNING, JobState.ERROR)
 
 
-def budget_is_spent(config: Config, ledger: Ledger, *, now: float) -> bool:
-    """Whether what is left under a cap could not pay even for an answer."""
-    if not config.model.is_paid:
-        return False
-    caps = ((config.budget.daily_tokens, DAY_SECONDS), (config.budget.weekly_tokens, WEEK_SECONDS))
-    return any(cap and ledger.spent(since=now - window) + ANSWER_RESERVE_TOKENS > cap for cap, window in caps)
-
-
 def _must_stay_local(thread: IndexedThread, config: Config) -> bool:
     ran_locally = (thread.model_provider or "").lower() in LOCAL_MODEL_PROVIDERS
     return ran_locally and config.model.is_remote and not config.model.send_local_model_sessions
@@ -141,12 +132,6 @@ def _is_too_short(thread: IndexedThread, config: Config) -> bool:
     started_at = thread.started_at if thread.started_at is not None else thread.updated_at
     is_brief = thread.updated_at - started_at < config.gates.min_duration_seconds
     return is_brief and thread.result_chars < config.gates.min_result_chars
-
-
-def _waits(thread: IndexedThread) -> bool:
-    """Whether the thread would be extracted if nothing held it back: what is done waits for no quota and no budget."""
-    ended = thread.job_state in (JobState.DONE, JobState.NO_OUTPUT, JobState.EXHAUSTED)
-    return not ended or thread.source_digest != thread.content_digest
 
 
 def _may_need_turn(thread: IndexedThread, gate: Gate | None) -> bool:

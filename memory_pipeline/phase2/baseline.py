@@ -39,6 +39,8 @@ class Baseline:
 
 def read_baseline(folder: Path) -> Baseline:
     """Read the baseline; a missing or damaged one reads as never published, so that everything is published again."""
+    if not folder.exists():
+        folder = _fresh(folder)  # A crash between two renames left the new one, whole, under its other name.
     try:
         manifest = orjson.loads((folder / _MANIFEST).read_bytes())
         return Baseline(
@@ -63,13 +65,15 @@ def write_baseline(
     handbook: Sequence[RenderedLine],
     rendered: bytes,
 ) -> None:
-    """Replace the baseline as a whole; a crash leaves the old one, or none, and then everything is published again.
+    """Replace the baseline as a whole; a crash leaves the old one or the new one.
 
     Raises:
         OSError: it can't be written.
     """
-    fresh = folder.with_name(f"{folder.name}.new")
-    shutil.rmtree(fresh, ignore_errors=True)
+    fresh = _fresh(folder)
+    replaced = folder.with_name(f"{folder.name}.old")
+    for leftover in (fresh, replaced):
+        shutil.rmtree(leftover, ignore_errors=True)
     make_private_folder(fresh)
     for path, content in files.items():
         target = fresh / _FILES / path
@@ -84,8 +88,14 @@ def write_baseline(
         "line_memories": [line.memory_id for line in handbook],
     }
     write_whole(fresh / _MANIFEST, orjson.dumps(manifest, option=orjson.OPT_INDENT_2))
-    shutil.rmtree(folder, ignore_errors=True)
-    os.replace(fresh, folder)  # noqa: PTH105 - the atomic rename is the point
+    if folder.exists():
+        os.replace(folder, replaced)  # noqa: PTH105 - the atomic rename is the point
+    os.replace(fresh, folder)  # noqa: PTH105
+    shutil.rmtree(replaced, ignore_errors=True)
+
+
+def _fresh(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.new")
 
 
 def read_workspace_file(workspace: Path, path: str) -> bytes | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from memory_pipeline.clock import Clock, iso
 from memory_pipeline.config import Config
-from memory_pipeline.errors import LockedError, MemoryPipelineError
+from memory_pipeline.errors import InterruptedRunError, LockedError, MemoryPipelineError
 from memory_pipeline.files import make_private_folder, sha256_hex
 from memory_pipeline.lock import os_lock
 from memory_pipeline.phase2.baseline import Baseline, differences, read_baseline
@@ -35,6 +35,9 @@ from memory_pipeline.store.memories import LastConsolidation
 from memory_pipeline.store.store import Store
 
 logger = logging.getLogger(__name__)
+
+#: More doublings of a wait than this would only overflow.
+_MOST_DOUBLINGS = 30
 
 
 def workspace_lock_path(workspace: Path) -> Path:
@@ -104,18 +107,26 @@ class Phase2:
                 counts = self._run_locked()
         except LockedError as error:
             return Phase2Counts(outcome=Phase2Outcome.LOCKED, problems=(str(error),), seconds=_since(started))
-        except OSError as error:
-            message = f"{lock.parent}: can't be used for the workspace: {error.strerror or error}"
-            return Phase2Counts(outcome=Phase2Outcome.FAILED, problems=(message,), seconds=_since(started))
+        except InterruptedRunError:
+            raise
+        except (OSError, MemoryPipelineError) as error:
+            problem = f"consolidation failed: {_reason(error)}"
+            return Phase2Counts(outcome=Phase2Outcome.FAILED, problems=(problem,), seconds=_since(started))
         return _with_seconds(counts, _since(started))
 
     def _run_locked(self) -> Phase2Counts:
-        notes = self._mend()
         last = self._store.memories.last_consolidation()
         if last is not None and last.retry_at is not None and last.retry_at > self._clock.now():
             problem = f"the last consolidation failed ({last.error}); the next try is due at {iso(last.retry_at)}"
-            return Phase2Counts(outcome=Phase2Outcome.COOLDOWN, problems=(*notes, problem))
-        plan = self._plan()
+            return Phase2Counts(outcome=Phase2Outcome.COOLDOWN, problems=(problem,))
+        try:
+            notes = self._mend()
+        except (OSError, MemoryPipelineError) as error:
+            if last is None:
+                raise
+            return self._failed(last.consolidation_id, last, error, [])
+        last = self._store.memories.last_consolidation()
+        plan = self._plan(must_publish=last is not None and last.state == "publishing")
         if not plan.selection and not plan.book.memories:
             return Phase2Counts(outcome=Phase2Outcome.NO_INPUTS, problems=tuple(notes))
         if plan.has_nothing_to_do:
@@ -142,7 +153,7 @@ class Phase2:
         discard_staged(self._places)
         return notes
 
-    def _plan(self) -> _Plan:
+    def _plan(self, *, must_publish: bool) -> _Plan:
         selection = self._store.extractions.select(limit=self._config.phase2.max_candidates)
         memories = self._store.memories.every()
         unplaced = self._store.memories.unplaced_entries([item.thread.thread_id for item in selection])
@@ -160,12 +171,16 @@ class Phase2:
         inputs = lay_out(selection, cited)
         baseline = read_baseline(self._places.baseline)
         settings = self._rendering_settings()
+        changes = _changes(inputs, baseline, self._places.workspace, settings)
+        if must_publish:
+            # The memories changed, and what was staged to show it is lost.
+            changes.setdefault(MEMORY_FILE, "M")
         return _Plan(
             selection=selection,
             book=book,
             threads={item.thread.thread_id: item for item in (*selection, *cited)},
             inputs=inputs,
-            changes=_changes(inputs, baseline, self._places.workspace, settings),
+            changes=changes,
             settings=settings,
         )
 
@@ -175,7 +190,7 @@ class Phase2:
 
     def _cooldown_until(self) -> float | None:
         last = self._store.memories.last_success()
-        if last is None or last.finished_at is None:
+        if last is None or last.finished_at is None or not self._config.phase2.cooldown_seconds:
             return None
         until = last.finished_at + self._config.phase2.cooldown_seconds
         return until if until > self._clock.now() else None
@@ -231,20 +246,16 @@ class Phase2:
     def _failed(
         self, consolidation_id: int, last: LastConsolidation | None, error: Exception, notes: list[str]
     ) -> Phase2Counts:
-        """Store the failure. What was committed but not published whole is finished by the next start."""
-        failures = (last.failures if last is not None and last.state == "failed" else 0) + 1
+        """Store the failure. What was committed but not published is published by the next try."""
+        failures = (last.failures if last is not None else 0) + 1
         limits = self._config.phase1
-        wait = min(limits.backoff_base_seconds * 2.0 ** (failures - 1), limits.backoff_max_seconds)
+        wait = min(limits.backoff_base_seconds * 2.0 ** min(failures - 1, _MOST_DOUBLINGS), limits.backoff_max_seconds)
         now = self._clock.now()
         reason = _reason(error)
+        self._store.memories.fail(
+            consolidation_id, reason, failures=failures, retry_at=now + wait * (1 + 0.25 * self._jitter()), now=now
+        )
         if self._store.memories.state_of(consolidation_id) != "publishing":
-            self._store.memories.fail(
-                consolidation_id,
-                reason,
-                failures=failures,
-                retry_at=now + wait * (1 + 0.25 * self._jitter()),
-                now=now,
-            )
             discard_staged(self._places)
         logger.error("consolidation failed", extra={"action": "consolidate", "outcome": "failed", "reason": reason})
         return Phase2Counts(outcome=Phase2Outcome.FAILED, problems=(*notes, f"consolidation failed: {reason}"))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from memory_pipeline.clock import iso_date
 from memory_pipeline.likeness import contradicts, likeness, same_condition, same_statement, signature
-from memory_pipeline.phase2.operations import MemoryBook, memory_id_of, said_at
+from memory_pipeline.phase2.operations import MemoryBook, is_persons_word, memory_id_of, said
 from memory_pipeline.records import (
     STATED_KINDS,
     Entry,
@@ -38,12 +38,12 @@ def curate(
     Entries are placed in the order in which they were said, so that the newest word is judged last and the result does
     not depend on the order of reading.
     """
-    _restore_what_stands_again(book)
     shelves = _Shelves(book.memories.values())
+    _restore_what_stands_again(book, shelves)
     orphans = _Orphans(book.memories.values(), former_threads)
-    for entry in sorted(unplaced, key=lambda entry: (said_at(entry), entry.thread_id, entry.entry_id)):
+    for entry in sorted(unplaced, key=said):
         _place(book, entry, shelves, orphans)
-    _retire_without_evidence(book)
+    _retire_without_evidence(book, shelves)
     _retire_unused(book, max_unused_days=max_unused_days, now=now)
 
 
@@ -60,13 +60,13 @@ class _Shelves:
         for token in signature(memory.statement):
             self._by_token.setdefault((memory.scope, token), {})[memory.memory_id] = None
 
-    def near(self, entry: Entry, memories: Mapping[str, Memory]) -> list[Memory]:
-        """Return the memories of the entry's scope that share a word that counts, most alike first."""
+    def near(self, told: Entry | Memory, memories: Mapping[str, Memory]) -> list[Memory]:
+        """Return the memories of the same scope that share a word that counts, most alike first."""
         found: dict[str, None] = {}
-        for token in sorted(signature(entry.statement)):
-            found.update(self._by_token.get((entry.scope, token), {}))
+        for token in sorted(signature(told.statement)):
+            found.update(self._by_token.get((told.scope, token), {}))
         near = [memories[memory_id] for memory_id in found]
-        return sorted(near, key=lambda memory: (-likeness(memory.statement, entry.statement), memory.memory_id))
+        return sorted(near, key=lambda memory: (-likeness(memory.statement, told.statement), memory.memory_id))
 
 
 class _Orphans:
@@ -91,21 +91,17 @@ class _Orphans:
         return best[2] if best is not None and best[0] >= _LIKE_EARLIER_READING else None
 
 
-def _restore_what_stands_again(book: MemoryBook) -> None:
+def _restore_what_stands_again(book: MemoryBook, shelves: _Shelves) -> None:
     for memory in list(book.memories.values()):
         if memory.status is MemoryStatus.RETIRED and memory.reason == EVIDENCE_WITHDRAWN and memory.entry_ids:
-            book.apply(
-                Operation(
-                    kind=OperationKind.RESTORE, memory_id=memory.memory_id, reason="what it rests on stands again"
-                )
-            )
+            _restore(book, memory, shelves, reason="what it rests on stands again")
 
 
 def _place(book: MemoryBook, entry: Entry, shelves: _Shelves, orphans: _Orphans) -> None:
     near = shelves.near(entry, book.memories)
     same = next((memory for memory in near if _says_the_same(memory, entry)), None)
     if same is not None:
-        _confirm(book, same, entry)
+        _confirm(book, same, entry, shelves)
         return
     orphan = orphans.adopt(entry, book.memories)
     if orphan is not None:
@@ -117,95 +113,123 @@ def _place(book: MemoryBook, entry: Entry, shelves: _Shelves, orphans: _Orphans)
         )
         if book.apply(operation) is None:
             shelves.put(book.memories[orphan.memory_id])
+            _settle(book, orphan.memory_id, shelves)
             return
-    opposed = [
-        memory for memory in near if memory.status is MemoryStatus.ACTIVE and _contradicts_in_place(memory, entry)
-    ]
-    if any(not _both_stated(memory, entry) for memory in opposed):
+    if any(_must_wait(book, memory, entry, by_person=is_persons_word(entry)) for memory in near):
         return  # Only a person's word settles it; the entry waits, and is found with its thread.
     _add(book, entry, shelves)
-    _settle(book, entry, opposed)
 
 
 def _says_the_same(memory: Memory, entry: Entry) -> bool:
-    if memory.kind is not entry.kind and not _both_stated(memory, entry):
+    if memory.kind is not entry.kind and not (memory.kind in STATED_KINDS and entry.kind in STATED_KINDS):
         return False
     return same_condition(memory.condition, entry.condition) and same_statement(memory.statement, entry.statement)
 
 
-def _confirm(book: MemoryBook, memory: Memory, entry: Entry) -> None:
+def _must_wait(book: MemoryBook, memory: Memory, told: Entry | Memory, *, by_person: bool) -> bool:
+    """Whether what is told contradicts an active memory, and not as a person's word against a person's word."""
+    if memory.status is not MemoryStatus.ACTIVE:
+        return False
+    stated = book.is_persons_word(memory)
+    related = memory.kind is told.kind or (stated and not by_person)
+    return related and not (stated and by_person) and _contradicts_in_place(memory, told)
+
+
+def _contradicts_in_place(memory: Memory, told: Entry | Memory) -> bool:
+    return same_condition(memory.condition, told.condition) and contradicts(memory.statement, told.statement)
+
+
+def _confirm(book: MemoryBook, memory: Memory, entry: Entry, shelves: _Shelves) -> None:
     book.apply(
         Operation(kind=OperationKind.MERGE, memory_id=memory.memory_id, entry_id=entry.entry_id, reason="says the same")
     )
-    if memory.status is MemoryStatus.SUPERSEDED:
-        _swap_back_if_newer(book, memory, entry)
-    elif memory.status is MemoryStatus.RETIRED and memory.reason.startswith((UNUSED, EVIDENCE_WITHDRAWN)):
+    if memory.status is MemoryStatus.RETIRED and memory.reason.startswith((UNUSED, EVIDENCE_WITHDRAWN)):
         # What a person took out stays out; what merely faded is confirmed by being said again.
-        book.apply(Operation(kind=OperationKind.RESTORE, memory_id=memory.memory_id, reason="it was said again"))
+        _restore(book, book.memories[memory.memory_id], shelves, reason="it was said again")
+    else:
+        _settle(book, memory.memory_id, shelves)
 
 
-def _swap_back_if_newer(book: MemoryBook, memory: Memory, entry: Entry) -> None:
-    successor = book.memories.get(memory.superseded_by or "")
-    if successor is None or said_at(entry) <= successor.last_confirmed:
+def _restore(book: MemoryBook, memory: Memory, shelves: _Shelves, *, reason: str) -> None:
+    """Tell a retired memory again, unless what was learned meanwhile contradicts it."""
+    by_person = book.is_persons_word(memory)
+    if any(_must_wait(book, other, memory, by_person=by_person) for other in shelves.near(memory, book.memories)):
         return
-    reason = f"said again on {iso_date(said_at(entry))}, after what had superseded it"
     book.apply(Operation(kind=OperationKind.RESTORE, memory_id=memory.memory_id, reason=reason))
-    book.apply(
-        Operation(
-            kind=OperationKind.SUPERSEDE,
-            memory_id=successor.memory_id,
-            other_memory_id=memory.memory_id,
-            reason=reason,
-        )
-    )
+    _settle(book, memory.memory_id, shelves)
 
 
 def _add(book: MemoryBook, entry: Entry, shelves: _Shelves) -> None:
     memory_id = memory_id_of(entry)
-    if (
-        book.apply(Operation(kind=OperationKind.ADD, memory_id=memory_id, entry_id=entry.entry_id, reason="new"))
-        is None
-    ):
+    operation = Operation(kind=OperationKind.ADD, memory_id=memory_id, entry_id=entry.entry_id, reason="new")
+    if book.apply(operation) is None:
         shelves.put(book.memories[memory_id])
+        _settle(book, memory_id, shelves)
 
 
-def _settle(book: MemoryBook, entry: Entry, opposed: Sequence[Memory]) -> None:
-    """Let the newer of a person's contradicting statements stand, whichever was read first."""
-    memory_id = memory_id_of(entry)
-    if memory_id not in book.memories:
+def _settle(book: MemoryBook, memory_id: str, shelves: _Shelves) -> None:
+    """Let the newest of a person's contradicting statements stand.
+
+    A statement is superseded when the person said otherwise later, even if they took that back in its turn. So what
+    stands in the end depends on when things were said, not on when they were read.
+    """
+    memory = book.memories[memory_id]
+    if memory.status is MemoryStatus.RETIRED or not book.is_persons_word(memory):
         return
-    for older in opposed:
-        if said_at(entry) >= older.last_confirmed:
-            superseded, successor = older.memory_id, memory_id
-        else:
-            superseded, successor = memory_id, older.memory_id
-        if book.memories[superseded].status is MemoryStatus.ACTIVE:
-            when = iso_date(book.memories[successor].last_confirmed)
-            book.apply(
-                Operation(
-                    kind=OperationKind.SUPERSEDE,
-                    memory_id=superseded,
-                    other_memory_id=successor,
-                    reason=f"the person said otherwise on {when}",
-                )
-            )
+    rivals = _rivals(book, memory, shelves)
+    word = book.newest_word(memory)
+    newer = [rival for rival in rivals if book.newest_word(rival) > word]
+    if newer and memory.status is MemoryStatus.ACTIVE:
+        best = max(newer, key=lambda rival: (rival.status is MemoryStatus.ACTIVE, book.newest_word(rival)))
+        _supersede(book, memory, best)
+    elif not newer and memory.status is MemoryStatus.SUPERSEDED:
+        reason = "nothing that superseded it stands any longer"
+        if rivals:
+            reason = f"said again on {iso_date(word[0])}, after what had superseded it"
+        book.apply(Operation(kind=OperationKind.RESTORE, memory_id=memory_id, reason=reason))
+    for rival in rivals:
+        if rival.status is MemoryStatus.ACTIVE and rival not in newer:
+            _supersede(book, rival, memory)
 
 
-def _contradicts_in_place(memory: Memory, entry: Entry) -> bool:
-    related = memory.kind is entry.kind or _both_stated(memory, entry)
-    return (
-        related and same_condition(memory.condition, entry.condition) and contradicts(memory.statement, entry.statement)
+def _rivals(book: MemoryBook, memory: Memory, shelves: _Shelves) -> list[Memory]:
+    """Return what the person said against a memory, in its place, and still says; what superseded it included."""
+    return [
+        other
+        for other in {near.memory_id: near for near in _near_or_linked(book, memory, shelves)}.values()
+        if other.memory_id != memory.memory_id
+        and other.entry_ids
+        and book.is_persons_word(other)
+        and (other.memory_id == memory.superseded_by or _contradicts_in_place(other, memory))
+    ]
+
+
+def _near_or_linked(book: MemoryBook, memory: Memory, shelves: _Shelves) -> Iterable[Memory]:
+    yield from shelves.near(memory, book.memories)
+    successor = book.memories.get(memory.superseded_by or "")
+    if successor is not None:
+        yield successor
+
+
+def _supersede(book: MemoryBook, older: Memory, newer: Memory) -> None:
+    book.apply(
+        Operation(
+            kind=OperationKind.SUPERSEDE,
+            memory_id=older.memory_id,
+            other_memory_id=newer.memory_id,
+            reason=f"the person said otherwise on {iso_date(book.newest_word(newer)[0])}",
+        )
     )
 
 
-def _both_stated(memory: Memory, entry: Entry) -> bool:
-    return memory.kind in STATED_KINDS and entry.kind in STATED_KINDS
-
-
-def _retire_without_evidence(book: MemoryBook) -> None:
-    for memory in list(book.memories.values()):
-        if memory.status is MemoryStatus.ACTIVE and not memory.entry_ids:
-            book.apply(Operation(kind=OperationKind.RETIRE, memory_id=memory.memory_id, reason=EVIDENCE_WITHDRAWN))
+def _retire_without_evidence(book: MemoryBook, shelves: _Shelves) -> None:
+    gone = [m for m in book.memories.values() if m.status is not MemoryStatus.RETIRED and not m.entry_ids]
+    for memory in gone:
+        book.apply(Operation(kind=OperationKind.RETIRE, memory_id=memory.memory_id, reason=EVIDENCE_WITHDRAWN))
+    names = {memory.memory_id for memory in gone}
+    for memory in [m for m in book.memories.values() if m.superseded_by in names]:
+        # What only a withdrawn statement had superseded stands again.
+        _settle(book, memory.memory_id, shelves)
 
 
 def _retire_unused(book: MemoryBook, *, max_unused_days: float, now: float) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from memory_pipeline.records import (
     STATED_KINDS,
     Entry,
+    EvidenceLine,
     Memory,
     MemoryStatus,
     Operation,
@@ -17,6 +18,9 @@ from memory_pipeline.records import (
     Usage,
 )
 from memory_pipeline.statements import statement_fault
+
+#: When and where something was said: time, thread, place in the log, entry. The greater is the newer word.
+Said = tuple[float, str, int, str]
 
 
 class MemoryBook:
@@ -57,15 +61,17 @@ class MemoryBook:
         if operation.kind is OperationKind.ADD:
             if memory is not None:
                 return "there is a memory of this id already"
-            return "rests on no entry" if entry is None else statement_fault(entry.statement)
+            return "rests on no entry" if entry is None else _fault(entry)
         if memory is None:
             return "there is no such memory"
         if operation.kind in (OperationKind.MERGE, OperationKind.REWORD):
-            if entry is None:
-                return "rests on no entry"
-            return "mixes scopes" if entry.scope != memory.scope else None
+            return "rests on no entry" if entry is None else _check_joining(memory, entry, operation.kind)
         if operation.kind is OperationKind.SUPERSEDE:
             return self._check_supersede(memory, operation)
+        if operation.kind is OperationKind.RETIRE and memory.status is MemoryStatus.RETIRED:
+            return "is retired already"
+        if operation.kind is OperationKind.RESTORE and memory.status is MemoryStatus.ACTIVE:
+            return "is told already"
         return None
 
     def _check_supersede(self, memory: Memory, operation: Operation) -> str | None:
@@ -74,13 +80,20 @@ class MemoryBook:
             return "names no other memory that takes its place"
         if newer.scope != memory.scope:
             return "mixes scopes"
-        if memory.kind in STATED_KINDS and not self._is_stated(newer):
+        if self.is_persons_word(memory) and not self.is_persons_word(newer):
             return "what a person stated is superseded only by what a person stated"
         return None
 
-    def _is_stated(self, memory: Memory) -> bool:
-        entries = [self._entries[entry_id] for entry_id in memory.entry_ids if entry_id in self._entries]
-        return any(line.speaker is Speaker.USER for entry in entries for line in entry.evidence)
+    def is_persons_word(self, memory: Memory) -> bool:
+        """Whether a memory says what a person stated, and does not only come from an assistant or a tool."""
+        return memory.kind in STATED_KINDS or any(is_persons_word(entry) for entry in self._entries_of(memory))
+
+    def newest_word(self, memory: Memory) -> Said:
+        """Return when a memory was last said, as far as its entries still stand."""
+        return max(map(said, self._entries_of(memory)), default=(memory.last_confirmed, "", 0, ""))
+
+    def _entries_of(self, memory: Memory) -> list[Entry]:
+        return [self._entries[entry_id] for entry_id in memory.entry_ids if entry_id in self._entries]
 
     def _carry_out(self, operation: Operation) -> None:
         entry = self._entries.get(operation.entry_id or "")
@@ -109,6 +122,23 @@ class MemoryBook:
     def _put(self, memory: Memory) -> None:
         self._memories[memory.memory_id] = memory
         self._changed[memory.memory_id] = None
+
+
+def _check_joining(memory: Memory, entry: Entry, kind: OperationKind) -> str | None:
+    if entry.scope != memory.scope:
+        return "mixes scopes"
+    if entry.entry_id in memory.entry_ids:
+        return "rests on that entry already"
+    return _fault(entry) if kind is OperationKind.REWORD else None
+
+
+def _fault(entry: Entry) -> str | None:
+    """Name the rule that an entry breaks; a condition may say nothing, but not change the structure around it."""
+    fault = statement_fault(entry.statement)
+    if fault is None and entry.condition:
+        in_condition = statement_fault(entry.condition)
+        fault = f"condition: {in_condition}" if in_condition not in (None, "empty") else None
+    return fault
 
 
 def new_memory(memory_id: str, entry: Entry, *, now: float) -> Memory:
@@ -141,9 +171,25 @@ def memory_id_of(entry: Entry) -> str:
 
 def said_at(entry: Entry) -> float:
     """Return when an entry was said: its newest line of the person, else its newest line; 0 when no line has a time."""
-    by_user = [line.at for line in entry.evidence if line.speaker is Speaker.USER and line.at is not None]
-    by_any = [line.at for line in entry.evidence if line.at is not None]
-    return max(by_user or by_any, default=0.0)
+    return max((line.at for line in _telling_lines(entry) if line.at is not None), default=0.0)
+
+
+def said(entry: Entry) -> Said:
+    """Return when and where an entry was said. Logs without times still have an order: that of their lines."""
+    place = max((line.byte_start for line in _telling_lines(entry)), default=0)
+    return said_at(entry), entry.thread_id, place, entry.entry_id
+
+
+def is_persons_word(entry: Entry) -> bool:
+    """Whether an entry is the person's own word: of a kind that needs it, or resting on nothing else."""
+    speakers = {line.speaker for line in entry.evidence}
+    return entry.kind in STATED_KINDS or speakers == {Speaker.USER}
+
+
+def _telling_lines(entry: Entry) -> list[EvidenceLine]:
+    """The lines whose time and place count: the person's; of an entry without a time in them, all lines."""
+    by_user = [line for line in entry.evidence if line.speaker is Speaker.USER and line.at is not None]
+    return by_user or list(entry.evidence)
 
 
 def _joined(memory: Memory, entry: Entry, *, reword: bool) -> Memory:

@@ -50,11 +50,18 @@ def _resolve(base: Sequence[bytes], theirs: Sequence[bytes], ours: Sequence[byte
             taken_out.update(line for line in base[i1:i2] if line.strip())
     kept = [line for line in ours if line not in taken_out]
     said_already = set(kept)
-    return kept + [line for line in written if not line.strip() or line not in said_already]
+    for line in written:
+        if line.strip():
+            kept += [] if line in said_already else [line]
+        elif kept and kept[-1].strip():
+            kept.append(line)  # Blank lines around what was said already would pile up.
+    return kept
 
 
 def _lines(text: bytes) -> list[bytes]:
-    # On newlines only: other characters that some call line ends may stand inside a person's line.
+    # On newlines only: other characters that some call line ends may stand inside a person's line. What an editor
+    # does to the file as a whole, a byte order mark or other line ends, is no edit.
+    text = text.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")
     lines = [line + b"\n" for line in text.split(b"\n")]
     if lines[-1] == b"\n":
         lines.pop()

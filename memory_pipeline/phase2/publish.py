@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,9 @@ OnStep = Callable[[str], None]
 
 _JOURNAL = "publish.json"
 _STAGED = "files"
+_MERGED = "merged-MEMORY.md"
+#: Of many restored files, this many are named.
+_MOST_NAMED = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -112,45 +116,91 @@ def publish(places: Places, publication: Publication, *, on_step: OnStep) -> lis
     ``on_step`` is told the name of each step once it is done.
 
     Raises:
-        OSError: a file can't be written; what is staged stays, and the next start goes on from there.
+        OSError: a file can't be written; the workspace is as it was, what is staged stays for the next try.
     """
     baseline = read_baseline(places.baseline)
     notes = _save_strangers(places, publication, baseline)
+    before: dict[str, bytes | None] = {}
+    try:
+        _write_files(places, publication, baseline, before, notes, on_step)
+    except OSError:
+        _put_back(places, before)
+        raise
+    on_step("wrote baseline")
+    return notes
+
+
+def _write_files(
+    places: Places,
+    publication: Publication,
+    baseline: Baseline,
+    before: dict[str, bytes | None],
+    notes: list[str],
+    on_step: OnStep,
+) -> None:
+    """Write what differs; ``before`` gathers what stood there."""
     make_private_folder(places.workspace)
-    rendered = as_bytes(publication.handbook)
-    published = dict(publication.files)
+    changed, missing = [], []
     for path, content in publication.files.items():
         on_disk = read_workspace_file(places.workspace, path)
         if on_disk == content:
             continue
-        if baseline.hashes.get(path) == sha256_hex(content) and on_disk is not None:
-            notes.append(f"{path} was changed by someone else and is restored; only {MEMORY_FILE} is yours to edit")
+        if path in baseline.hashes and on_disk is None:
+            missing.append(path)
+        elif path in baseline.hashes and sha256_hex(on_disk or b"") != baseline.hashes[path]:
+            changed.append(path)
         target = places.workspace / path
         make_private_folder(target.parent)
+        before[path] = on_disk
         write_whole(target, content)
         on_step(f"wrote {path}")
-    published[MEMORY_FILE] = _publish_handbook(places, baseline, rendered, notes)
+    if missing:
+        notes.append(f"missing and restored: {_named(missing)}")
+    if changed:
+        notes.append(
+            f"changed by someone else and restored, since only {MEMORY_FILE} is yours to edit: {_named(changed)}"
+        )
+    rendered = as_bytes(publication.handbook)
+    handbook = _publish_handbook(places, baseline, rendered, before, notes)
     on_step(f"wrote {MEMORY_FILE}")
-    for path in sorted(set(baseline.hashes) - set(published)):
+    for path in sorted(set(baseline.hashes) - set(publication.files)):
         if path.startswith(f"{SUMMARIES_FOLDER}/"):
+            before[path] = read_workspace_file(places.workspace, path)
             (places.workspace / path).unlink(missing_ok=True)
     write_baseline(
         places.baseline,
         consolidation_id=publication.consolidation_id,
         settings=publication.settings,
-        files=published,
+        files={**publication.files, MEMORY_FILE: handbook},
         handbook=publication.handbook,
         rendered=rendered,
     )
-    on_step("wrote baseline")
-    return notes
 
 
-def _publish_handbook(places: Places, baseline: Baseline, rendered: bytes, notes: list[str]) -> bytes:
+def _put_back(places: Places, before: Mapping[str, bytes | None]) -> None:
+    """Undo, as far as the disk lets us; whatever can't be undone, the next try finishes."""
+    for path, content in before.items():
+        with contextlib.suppress(OSError):
+            if content is None:
+                (places.workspace / path).unlink(missing_ok=True)
+            else:
+                write_whole(places.workspace / path, content)
+
+
+def _named(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
+    return ", ".join(paths[:_MOST_NAMED]) + more
+
+
+def _publish_handbook(
+    places: Places, baseline: Baseline, rendered: bytes, before: dict[str, bytes | None], notes: list[str]
+) -> bytes:
     """Write MEMORY.md with what the person wrote into it, also into what they saved a moment ago."""
     target = places.workspace / MEMORY_FILE
     while True:
         on_disk = read_workspace_file(places.workspace, MEMORY_FILE)
+        if on_disk is not None and on_disk == _read_merged(places):
+            return on_disk  # A crashed try came this far; merging its result once more could move the person's lines.
         merged = carry_edits(
             rendered_before=baseline.rendered,
             published_before=baseline.published,
@@ -161,8 +211,18 @@ def _publish_handbook(places: Places, baseline: Baseline, rendered: bytes, notes
             return merged
         if read_workspace_file(places.workspace, MEMORY_FILE) == on_disk:
             _tell_restored(places, baseline, on_disk, notes)
+            make_private_folder(places.staging)
+            write_whole(places.staging / _MERGED, merged)
+            before[MEMORY_FILE] = on_disk
             write_whole(target, merged)
             return merged
+
+
+def _read_merged(places: Places) -> bytes | None:
+    try:
+        return (places.staging / _MERGED).read_bytes()
+    except OSError:
+        return None
 
 
 def _tell_restored(places: Places, baseline: Baseline, on_disk: bytes | None, notes: list[str]) -> None:

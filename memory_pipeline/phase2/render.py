@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -96,7 +97,13 @@ def scope_names(scopes: Iterable[str]) -> dict[str, str]:
             if all(other[-length:] != own[-length:] for known, other in parts.items() if known != scope):
                 break
         names[scope] = one_line(name, 80) or "unnamed project"
-    return names
+    taken = Counter(name.casefold() for name in names.values())
+    return {scope: f"{name} {_mark(scope)}" if taken[name.casefold()] > 1 else name for scope, name in names.items()}
+
+
+def _mark(scope: str) -> str:
+    """A few letters that tell apart what is still named alike, for example by names that were cut."""
+    return hashlib.sha256(scope.encode("utf-8", "replace")).hexdigest()[:6]
 
 
 def _key_parts(scope: str) -> list[str]:

@@ -100,12 +100,12 @@ class Memories:
         return self._consolidation("WHERE state = 'done' ORDER BY consolidation_id DESC LIMIT 1")
 
     def begin(self, *, owner: str, now: float) -> int:
-        """Open a consolidation; a row that still says running was left by a dead run and is closed as failed."""
+        """Open a consolidation; a row that still says running or publishing was left by a dead run and is closed."""
         with immediate(self._connect()) as connection:
             connection.execute(
                 """
                 UPDATE consolidations SET state = 'failed', finished_at = ?, error = 'the run died'
-                WHERE state = 'running'
+                WHERE state IN ('running', 'publishing')
                 """,
                 (now,),
             )
@@ -157,16 +157,24 @@ class Memories:
         """Mark a consolidation as published."""
         with immediate(self._connect()) as connection:
             connection.execute(
-                "UPDATE consolidations SET state = 'done', finished_at = ?, watermark = ? WHERE consolidation_id = ?",
+                """
+                UPDATE consolidations SET state = 'done', finished_at = ?, watermark = ?, failures = 0, retry_at = NULL,
+                    error = NULL
+                WHERE consolidation_id = ?
+                """,
                 (now, watermark, consolidation_id),
             )
 
     def fail(self, consolidation_id: int, error: str, *, failures: int, retry_at: float, now: float) -> None:
-        """Mark a consolidation as failed; it waits until ``retry_at``."""
+        """Mark a consolidation as failed; it waits until ``retry_at``.
+
+        One that was committed stays to be published: the memories have changed already.
+        """
         with immediate(self._connect()) as connection:
             connection.execute(
                 """
-                UPDATE consolidations SET state = 'failed', finished_at = ?, error = ?, failures = ?, retry_at = ?
+                UPDATE consolidations SET state = iif(state = 'publishing', 'publishing', 'failed'), finished_at = ?,
+                    error = ?, failures = ?, retry_at = ?
                 WHERE consolidation_id = ? AND state IN ('running', 'publishing')
                 """,
                 (now, error, failures, retry_at, consolidation_id),

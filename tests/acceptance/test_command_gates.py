@@ -191,7 +191,7 @@ def test_disable_withdraws_what_a_thread_said_and_enable_gives_it_back(machine: 
 
 
 def test_a_session_of_a_local_model_stays_off_a_remote_provider(machine: Machine) -> None:
-    """The provider policy holds it back from a remote server, --force or not, and lets it through to one on loopback."""
+    """The provider policy holds it back from a remote server, --force or not, but not from one on loopback."""
     local = session(1, RULE, meta={"model_provider": "ollama"})
     local.write(machine.codex)
     # An address that leads nowhere: even a mistake would send nothing.

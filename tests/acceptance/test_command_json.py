@@ -231,10 +231,10 @@ def test_tables_fit_the_width_of_the_terminal(told: tuple[Machine, Ran]) -> None
     """No line of a table is longer than the terminal is wide, and the ids stay whole."""
     machine, _ = told
     for words in (("threads", "list"), ("memory", "list")):
-        ran = machine.run(*words, env={"COLUMNS": "90"})
+        ran = machine.run(*words, env={"COLUMNS": "80"})
         lines = ran.out.splitlines()
-        assert max(len(line.rstrip()) for line in lines) <= 90
-    threads = machine.run("threads", "list", env={"COLUMNS": "90"}).out
+        assert max(len(line.rstrip()) for line in lines) <= 80
+    threads = machine.run("threads", "list", env={"COLUMNS": "80"}).out
     assert all(thread_id_of(number) in threads for number in (1, 2, 3, 4))
 
 

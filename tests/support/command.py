@@ -131,8 +131,7 @@ class Machine:
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """Read the database beside whoever writes it, leaving it as it is; none while there is no database yet."""
         try:
-            with contextlib.closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as connection:
-                return connection.execute(sql).fetchall()
+            return rows_of(self.database, sql)
         except sqlite3.OperationalError:
             return []
 
@@ -198,6 +197,12 @@ def session(number: int, *prompts: str, age: timedelta = timedelta(days=2), **fi
 def moment(age: timedelta) -> datetime:
     """Return the moment that lies so far back, in whole seconds."""
     return datetime.now(UTC).replace(microsecond=0) - age
+
+
+def rows_of(database: Path, sql: str) -> list[tuple[Any, ...]]:
+    """Read a database without writing to it."""
+    with contextlib.closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+        return connection.execute(sql).fetchall()
 
 
 def wait_until(condition: Callable[[], Any], seconds: float = PATIENCE_SECONDS) -> None:
