@@ -230,6 +230,11 @@ def is_loopback(base_url: str) -> bool:
         return False
 
 
+def is_default_home(agent: Agent, config: Config) -> bool:
+    """Whether an agent's home is where the agent itself keeps it unless told otherwise."""
+    return config.sources.of(agent).home == str(Path(AGENT_HOMES[agent][1]).expanduser())
+
+
 def key_names(record: type = Config, prefix: str = "") -> list[str]:
     """List every key that a configuration file may hold, dotted, in the order of the file."""
     names: list[str] = []

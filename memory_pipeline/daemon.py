@@ -5,8 +5,12 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from memory_pipeline.errors import ConfigError, InterruptedRunError, MemoryPipelineError
+
+if TYPE_CHECKING:
+    from apscheduler.triggers.cron import CronTrigger
 
 logger = logging.getLogger(__name__)
 
@@ -17,12 +21,7 @@ def check_schedule(schedule: str) -> None:
     Raises:
         ConfigError: it is none, or names no time.
     """
-    from apscheduler.triggers.cron import CronTrigger
-
-    try:
-        CronTrigger.from_crontab(schedule)
-    except ValueError as error:
-        raise ConfigError(f"daemon.schedule: {schedule!r} is no cron expression: {error}") from error
+    _trigger(schedule)
 
 
 def run_daemon(schedule: str, run_pass: Callable[[], None], stop: threading.Event) -> None:
@@ -37,11 +36,9 @@ def run_daemon(schedule: str, run_pass: Callable[[], None], stop: threading.Even
     from datetime import datetime
 
     from apscheduler.schedulers.background import BackgroundScheduler
-    from apscheduler.triggers.cron import CronTrigger
 
-    check_schedule(schedule)
     scheduler = BackgroundScheduler(job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None})
-    trigger = CronTrigger.from_crontab(schedule)
+    trigger = _trigger(schedule)
     scheduler.add_job(
         _guarded(run_pass, stop),
         trigger,
@@ -54,6 +51,37 @@ def run_daemon(schedule: str, run_pass: Callable[[], None], stop: threading.Even
     finally:
         # Waits for the running pass, which has seen ``stop`` too and gives its jobs back within seconds.
         scheduler.shutdown(wait=True)
+
+
+def _trigger(schedule: str) -> CronTrigger:
+    from apscheduler.triggers.cron import CronTrigger
+
+    try:
+        return CronTrigger.from_crontab(_with_named_days(schedule))
+    except ValueError as error:
+        raise ConfigError(f"daemon.schedule: {schedule!r} is no cron expression: {error}") from error
+
+
+def _with_named_days(schedule: str) -> str:
+    """Write the numbers of weekdays as names: cron counts from Sunday, the scheduler from Monday."""
+    *fields, days = schedule.split() or [""]
+    if len(fields) != 4 or days == "*" or days.startswith("*/"):
+        return schedule
+    parts = [_named_days(part) for part in days.split(",")]
+    return " ".join([*fields, ",".join(parts)])
+
+
+def _named_days(part: str) -> str:
+    span, _, step = part.partition("/")
+    first, dash, last = span.partition("-")
+    if not first.isdecimal() or (dash and not last.isdecimal()):
+        return part
+    # A range over numbers is spelt out: as names, one that ends on a Sunday would run backwards.
+    numbers = range(int(first), int(last if dash else first) + 1, int(step or 1))
+    return ",".join(_DAY_NAMES[number] for number in numbers if number < len(_DAY_NAMES)) or part
+
+
+_DAY_NAMES = ("sun", "mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
 def _guarded(run_pass: Callable[[], None], stop: threading.Event) -> Callable[[], None]:

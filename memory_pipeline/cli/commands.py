@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import shlex
+import shutil
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +20,7 @@ import click
 from memory_pipeline import __version__
 from memory_pipeline.config import Config, as_table, load_config, user_config_path
 from memory_pipeline.errors import UsageError
+from memory_pipeline.records import Gate, JobState
 
 if TYPE_CHECKING:
     from memory_pipeline.app import App
@@ -43,12 +46,22 @@ class Place:
 
     def command(self, words: str) -> str:
         """Return how to call a command for this same place, to show to the person."""
-        parts = ["memory-pipeline"]
+        parts = [_program()]
         if self.config_path:
             parts += ["--config", shlex.quote(self.config_path)]
         if self.state_dir:
             parts += ["--state-dir", shlex.quote(self.state_dir)]
         return " ".join([*parts, words])
+
+
+def _program() -> str:
+    """Return how this program was called, so that what we print can be typed as it stands."""
+    called = Path(sys.argv[0])
+    if called.name == "__main__.py":
+        return f"{shlex.quote(sys.executable)} -m memory_pipeline"
+    found = shutil.which("memory-pipeline")
+    is_on_path = found is not None and called.exists() and Path(found).samefile(called)
+    return "memory-pipeline" if is_on_path or not called.exists() else shlex.quote(str(called.absolute()))
 
 
 def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -190,8 +203,10 @@ def threads() -> None:
 
 
 @threads.command("list")
-@click.option("--state", help="Only threads in this state, for example error.")
-@click.option("--gate", help="Only threads held back by this gate, for example too_recent.")
+@click.option("--state", type=click.Choice([state.value for state in JobState]), help="Only threads in this state.")
+@click.option(
+    "--gate", type=click.Choice([gate.value for gate in Gate]), help="Only threads that this gate holds back."
+)
 @JSON_OPTION
 @click.pass_obj
 def threads_list(place: Place, *, state: str | None, gate: str | None, as_json: bool) -> int:
@@ -426,12 +441,13 @@ def _run(
         output.progress_bars(quiet=as_json) as (on_index, on_extract),
     ):
         counts = app.run_once(options, on_index=on_index, on_extract=on_extract)
-    if as_json:
-        output.print_json(output.run_document(counts))
-    else:
-        output.print_run(counts, options, config, place.command)
     for problem in (*counts.phase1.problems, *counts.phase2.problems):
         output.say(problem)
+    with suppress(BrokenPipeError):  # whoever reads has seen enough; what happened still decides the exit code
+        if as_json:
+            output.print_json(output.run_document(counts))
+        else:
+            output.print_run(counts, options, config, place.command)
     return _exit_code(counts)
 
 
@@ -447,20 +463,13 @@ def _samples_if_empty(place: Place, config: Config) -> tuple[Place, Config]:
         if source.enabled and next(iter(find_rollouts(agent, source.home)), None) is not None:
             return place, config
     output.say("No session logs of Codex or Claude Code were found: showing the bundled sample sessions instead.")
-    samples_config = _shown_path(bundled_path("samples") / "config.toml")
+    samples_config = str(bundled_path("samples") / "config.toml")
     # Beside the person's own state, never inside an installed package.
     state_dir = str(config.state_path / "samples")
     samples_place = Place(config_path=samples_config, state_dir=None)
     if samples_place.load().state_dir != state_dir:
         samples_place = Place(config_path=samples_config, state_dir=state_dir)
     return samples_place, samples_place.load()
-
-
-def _shown_path(path: Path) -> str:
-    try:
-        return str(path.relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)
 
 
 def _exit_code(counts: RunCounts) -> int:

@@ -22,6 +22,8 @@ def status_document(config: Config, store: Store, *, now: float) -> dict[str, An
     last = store.memories.last_consolidation()
     success = store.memories.last_success()
     limits = store.threads.rate_limits()
+    retries = [store.jobs.next_retry_at(now=now), rest.rest_until if is_resting else None]
+    next_retry_at = max((at for at in retries if at is not None), default=None) if retries[0] is not None else None
     return {
         "state_dir": config.state_dir,
         "memories_dir": config.memories_dir,
@@ -30,7 +32,7 @@ def status_document(config: Config, store: Store, *, now: float) -> dict[str, An
         "threads": store.jobs.counts_by_state(),
         "held_back": store.threads.gate_counts(),
         "due": store.jobs.count_due(now=now),
-        "next_retry_at": iso(store.jobs.next_retry_at(now=now)),
+        "next_retry_at": iso(next_retry_at),
         "provider_rests_until": iso(rest.rest_until) if is_resting else None,
         "provider_rest_reason": rest.reason if is_resting else None,
         "memories": store.memories.counts_by_status(),

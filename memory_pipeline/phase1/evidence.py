@@ -120,7 +120,7 @@ class EvidenceBuilder:
             thread_id=thread.thread_id,
             agent=thread.agent,
             rollout_path=thread.rollout_path,
-            cwd=thread.cwd,
+            cwd=redact(thread.cwd).text if thread.cwd else None,
             scope=thread.scope,
             git_branch=thread.git_branch,
             updated_at=thread.updated_at,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from memory_pipeline.clock import Clock
-from memory_pipeline.config import Config
+from memory_pipeline.config import Config, is_default_home
 from memory_pipeline.errors import RolloutError, VanishedError
 from memory_pipeline.records import Agent, RolloutFile, SeenFile
 from memory_pipeline.rollouts.discover import find_rollouts, home_problem
@@ -66,20 +66,25 @@ def index_rollouts(
 
 def _list_rollouts(config: Config) -> tuple[dict[str, RolloutFile], tuple[str, ...]]:
     listing: dict[str, RolloutFile] = {}
-    problems = []
+    problems: list[str] = []
+    missing: dict[Agent, str] = {}
     for agent in AGENTS_WITH_HOMES:
         source = config.sources.of(agent)
         if not source.enabled:
             continue
         problem = home_problem(agent, source.home)
         if problem:
-            problems.append(problem)
+            missing[agent] = problem
             continue
         for file in find_rollouts(agent, source.home):
             if not _is_text(file.path):
                 problems.append(f"{file.path!r}: passed over, because its name is not UTF-8; rename it")
             else:
                 listing[file.path] = file
+    # Who uses one agent only need not hear of the other's default home in every run.
+    for agent, problem in missing.items():
+        if len(missing) == len(AGENTS_WITH_HOMES) or not is_default_home(agent, config):
+            problems.append(problem)
     return listing, tuple(problems)
 
 

@@ -271,7 +271,9 @@ class Phase1:
         others_succeed = rest.last_success_at is not None and rest.failures == 0
         if error.per_thread_suspect and lease.provider_faults + 1 >= SUSPECT_FROM_FAULT and others_succeed:
             return self._store_thread_fault(lease, str(error))
-        wait = max(self._backoff_seconds(rest.failures + 1), error.retry_after_seconds or 0.0)
+        is_resting = rest.rest_until is not None and rest.rest_until > now
+        in_a_row = rest.failures if is_resting else rest.failures + 1
+        wait = max(self._backoff_seconds(in_a_row), error.retry_after_seconds or 0.0)
         return self._store.jobs.fail_provider(lease, str(error), provider=provider, now=now, retry_at=now + wait)
 
     def _store_thread_fault(self, lease: Lease, message: str) -> bool:

@@ -44,6 +44,7 @@ def curate(
     for entry in sorted(unplaced, key=said):
         _place(book, entry, shelves, orphans)
     _retire_without_evidence(book, shelves)
+    _settle_anew(book, shelves)
     _retire_unused(book, max_unused_days=max_unused_days, now=now)
 
 
@@ -230,6 +231,15 @@ def _retire_without_evidence(book: MemoryBook, shelves: _Shelves) -> None:
     for memory in [m for m in book.memories.values() if m.superseded_by in names]:
         # What only a withdrawn statement had superseded stands again.
         _settle(book, memory.memory_id, shelves)
+
+
+def _settle_anew(book: MemoryBook, shelves: _Shelves) -> None:
+    """Judge again where the word that made a memory the newer one was withdrawn, while older ones still stand."""
+    for memory in list(book.memories.values()):
+        if memory.entry_ids and book.newest_word(memory)[0] < memory.last_confirmed:
+            _settle(book, memory.memory_id, shelves)
+            for rival in _rivals(book, memory, shelves):
+                _settle(book, rival.memory_id, shelves)
 
 
 def _retire_unused(book: MemoryBook, *, max_unused_days: float, now: float) -> None:

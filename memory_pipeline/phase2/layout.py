@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from memory_pipeline.clock import iso
 from memory_pipeline.records import SelectedThread
+from memory_pipeline.redact import redact
 from memory_pipeline.statements import one_line
 
 RAW_MEMORIES = "raw_memories.md"
@@ -65,4 +66,4 @@ def _summary(item: SelectedThread) -> bytes:
 
 
 def _path(path: str | None) -> str:
-    return one_line(path or "", _PATH_CHARS)
+    return one_line(redact(path or "").text, _PATH_CHARS)

@@ -7,20 +7,30 @@ from difflib import SequenceMatcher
 
 
 def carry_edits(
-    *, rendered_before: bytes, published_before: bytes, on_disk: bytes | None, rendered_now: bytes
+    *,
+    rendered_before: bytes,
+    published_before: bytes,
+    on_disk: bytes | None,
+    rendered_now: bytes,
+    memories_before: Sequence[str | None] = (),
+    memories_now: Sequence[str | None] = (),
 ) -> bytes:
     """Merge a person's edits line by line into a new rendering.
 
     ``rendered_before`` is what was rendered last, without any edit; ``published_before`` is what was written last,
     with the person's text of that time. The difference from the rendering to ``on_disk`` is the person's: lines they
     added are kept where they stand, lines they took out stay out. A file that is missing or damaged is no edit: what
-    was published last counts in its place.
+    was published last counts in its place. ``memories_before`` and ``memories_now`` name the memory that each rendered
+    line tells, so that a memory whose line was taken out stays out in whatever words it is told now.
     """
     from merge3 import Merge3
 
     if on_disk is None or is_damaged(published_before, on_disk):
         on_disk = published_before
     base, theirs, ours = (_lines(text) for text in (rendered_before, on_disk, rendered_now))
+    if memories_before and memories_now:
+        taken_out = _memories_taken_out(base, theirs, memories_before)
+        ours = [line for line, memory in zip(ours, memories_now, strict=True) if memory not in taken_out]
     merged: list[bytes] = []
     for group in Merge3(base, theirs, ours).merge_groups():
         if group[0] == "conflict":
@@ -37,6 +47,15 @@ def is_damaged(published_before: bytes, on_disk: bytes) -> bool:
         return False
     left = set(_lines(on_disk))
     return sum(line in left for line in before) * 2 < len(before)
+
+
+def _memories_taken_out(
+    base: Sequence[bytes], theirs: Sequence[bytes], memories: Sequence[str | None]
+) -> frozenset[str]:
+    stays: set[str | None] = {None}
+    for block in SequenceMatcher(None, base, theirs, autojunk=False).get_matching_blocks():
+        stays.update(memories[block.a : block.a + block.size])
+    return frozenset(memory for memory in memories if memory is not None and memory not in stays)
 
 
 def _resolve(base: Sequence[bytes], theirs: Sequence[bytes], ours: Sequence[bytes]) -> list[bytes]:

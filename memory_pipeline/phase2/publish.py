@@ -161,7 +161,7 @@ def _write_files(
             f"changed by someone else and restored, since only {MEMORY_FILE} is yours to edit: {_named(changed)}"
         )
     rendered = as_bytes(publication.handbook)
-    handbook = _publish_handbook(places, baseline, rendered, before, notes)
+    handbook = _publish_handbook(places, baseline, publication.handbook, before, notes)
     on_step(f"wrote {MEMORY_FILE}")
     for path in sorted(set(baseline.hashes) - set(publication.files)):
         if path.startswith(f"{SUMMARIES_FOLDER}/"):
@@ -193,10 +193,15 @@ def _named(paths: Sequence[str]) -> str:
 
 
 def _publish_handbook(
-    places: Places, baseline: Baseline, rendered: bytes, before: dict[str, bytes | None], notes: list[str]
+    places: Places,
+    baseline: Baseline,
+    handbook: Sequence[RenderedLine],
+    before: dict[str, bytes | None],
+    notes: list[str],
 ) -> bytes:
     """Write MEMORY.md with what the person wrote into it, also into what they saved a moment ago."""
     target = places.workspace / MEMORY_FILE
+    rendered = as_bytes(handbook)
     while True:
         on_disk = read_workspace_file(places.workspace, MEMORY_FILE)
         if on_disk is not None and on_disk == _read_merged(places):
@@ -206,6 +211,8 @@ def _publish_handbook(
             published_before=baseline.published,
             on_disk=on_disk,
             rendered_now=rendered,
+            memories_before=baseline.line_memories,
+            memories_now=[line.memory_id for line in handbook],
         )
         if merged == on_disk:
             return merged

@@ -177,10 +177,12 @@ class Jobs:
             connection.execute(
                 """
                 INSERT INTO provider_rests (provider, rest_until, failures, reason) VALUES (?, ?, 1, ?)
-                ON CONFLICT (provider) DO UPDATE SET failures = provider_rests.failures + 1, reason = excluded.reason,
+                ON CONFLICT (provider) DO UPDATE SET reason = excluded.reason,
+                    -- Several workers that meet one outage are one failure in a row.
+                    failures = provider_rests.failures + (coalesce(provider_rests.rest_until, 0) <= ?),
                     rest_until = max(coalesce(provider_rests.rest_until, 0), excluded.rest_until)
                 """,
-                (provider, retry_at, message),
+                (provider, retry_at, message, now),
             )
         return True
 

@@ -67,7 +67,7 @@ _FIRST_SCHEMA = (
         index_error TEXT,
         source TEXT NOT NULL,
         cwd TEXT,
-        git_remote TEXT,
+        has_remote INTEGER NOT NULL,
         git_branch TEXT,
         scope TEXT NOT NULL,
         title TEXT,

@@ -18,6 +18,7 @@ from memory_pipeline.records import (
     Source,
     ThreadFacts,
 )
+from memory_pipeline.redact import redact
 from memory_pipeline.store.connection import immediate
 
 _SELECT_THREAD = """
@@ -61,6 +62,8 @@ class Threads:
                 and row["updated_at"] >= updated_at
             )
             if not other_file_owns:
+                if row is not None and row["rollout_path"] != file.path and not row["present"]:
+                    _move_evidence(connection, facts.thread_id, row["rollout_path"], file.path)
                 _upsert_thread(connection, file, facts, scope, updated_at, now)
                 _keep_rate_limits(connection, file.agent, facts.rate_limits)
                 refresh_claimable(connection, [facts.thread_id])
@@ -93,6 +96,7 @@ class Threads:
                 """,
                 (file.path, file.archived, old.thread_id, old.path),
             )
+            _move_evidence(connection, old.thread_id, old.path, file.path)
             refresh_claimable(connection, [old.thread_id])
 
     def record_presence(self, *, returned: Sequence[str], vanished: Sequence[str]) -> None:
@@ -146,7 +150,7 @@ class Threads:
         """Return the scope of every working folder for which any log records a git remote."""
         rows = self._connect().execute(
             """
-            SELECT cwd, scope FROM threads WHERE git_remote IS NOT NULL AND cwd IS NOT NULL
+            SELECT cwd, scope FROM threads WHERE has_remote = 1 AND cwd IS NOT NULL
             ORDER BY updated_at, thread_id
             """
         )
@@ -160,7 +164,7 @@ class Threads:
         with immediate(self._connect()) as connection:
             for cwd, scope in scopes.items():
                 moved = connection.execute(
-                    "SELECT thread_id, scope FROM threads WHERE cwd = ? AND git_remote IS NULL AND scope <> ?",
+                    "SELECT thread_id, scope FROM threads WHERE cwd = ? AND has_remote = 0 AND scope <> ?",
                     (cwd, scope),
                 ).fetchall()
                 for row in moved:
@@ -227,8 +231,8 @@ def _upsert_thread(
         "index_error": index_error,
         "source": facts.source,
         "cwd": facts.cwd,
-        "git_remote": facts.git_remote,
-        "git_branch": facts.git_branch,
+        "has_remote": facts.git_remote is not None,
+        "git_branch": redact(facts.git_branch).text if facts.git_branch else None,
         "scope": scope,
         "title": facts.title,
         "started_at": facts.started_at,
@@ -292,6 +296,17 @@ def move_entries(connection: sqlite3.Connection, thread_id: str, *, old_scope: s
             )
         """,
         (new_scope, old_scope, thread_id, new_scope),
+    )
+
+
+def _move_evidence(connection: sqlite3.Connection, thread_id: str, old_path: str, new_path: str) -> None:
+    """Let evidence follow a file that was renamed, archived or compressed: byte ranges are of the plain text."""
+    connection.execute(
+        """
+        UPDATE evidence SET rollout_path = ?
+        WHERE rollout_path = ? AND entry_id IN (SELECT entry_id FROM entries WHERE thread_id = ?)
+        """,
+        (new_path, old_path, thread_id),
     )
 
 

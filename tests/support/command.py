@@ -99,15 +99,24 @@ class Machine:
             return running.wait()
 
     def start(
-        self, *arguments: str, env: Mapping[str, str] | None = None, cwd: Path | None = None, umask: int = -1
+        self,
+        *arguments: str,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        umask: int = -1,
+        out: int = subprocess.PIPE,
     ) -> Running:
-        """Call the command and leave it running; leaving its context kills it if it still is."""
+        """Call the command and leave it running; leaving its context kills it if it still is.
+
+        ``out`` is the descriptor that it writes to; what it writes there is not read here.
+        """
         placed = ("--config", str(self._config)) if self._config else ()
         return Running(
             (*COMMAND, *placed, *arguments),
             environment=self.environment | dict(env or {}),
             cwd=cwd or self.elsewhere,
             umask=umask,
+            out=out,
         )
 
     def threads(self) -> dict[str, dict[str, Any]]:
@@ -139,15 +148,17 @@ class Machine:
 class Running:
     """The command while it runs."""
 
-    def __init__(self, words: Sequence[str], *, environment: Mapping[str, str], cwd: Path, umask: int = -1) -> None:
-        self._words = words
+    def __init__(
+        self, words: Sequence[str], *, environment: Mapping[str, str], cwd: Path, umask: int, out: int
+    ) -> None:
+        self._prints_json = "--json" in words and out == subprocess.PIPE
         self._running = subprocess.Popen(
             words,
             env=dict(environment),
             cwd=cwd,
             umask=umask,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
+            stdout=out,
             stderr=subprocess.PIPE,
             text=True,
             encoding="utf-8",
@@ -162,9 +173,9 @@ class Running:
         """Wait for its end, at most ``seconds``."""
         out, err = self._running.communicate(timeout=seconds)
         assert "Traceback" not in err, err
-        if "--json" in self._words and self._running.returncode >= 0:
+        if self._prints_json and self._running.returncode >= 0:
             json.loads(out)
-        return Ran(code=self._running.returncode, out=out, err=err)
+        return Ran(code=self._running.returncode, out=out or "", err=err)
 
     def send(self, number: signal.Signals) -> None:
         """Send it a signal."""

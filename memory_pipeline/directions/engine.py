@@ -1,0 +1,412 @@
+"""Finds the directions of a text: cuts sentences into clauses and looks where one begins, goes on and ends."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import islice
+
+from memory_pipeline.records import EntryKind
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Direction:
+    """One direction in the person's own wording."""
+
+    kind: EntryKind  # preference, procedure or decision
+    text: str  # the person's clause, verbatim but for what leads in and out of it ("please", "remember that")
+    condition: str  # under which circumstances it holds, in the person's words; "" when it always does
+    everywhere: bool  # the person says that it holds in all their projects
+    correction: bool  # it corrects what was done or said before
+
+
+def is_order(text: str) -> bool:
+    """Whether a text begins, after "and then please", like an order: with a verb in its plain form."""
+    return ORDER.match(text.lower()) is not None
+
+
+def gives_direction(text: str) -> bool:
+    """Whether a prompt holds a direction to keep. Quick on a prompt that holds none."""
+    return _MAY_DIRECT.search(text) is not None and bool(find_directions(text))
+
+
+def find_directions(text: str) -> tuple[Direction, ...]:
+    """Return the directions of a prompt in its order, each once. What was pasted or quoted gives none."""
+    if not _MAY_DIRECT.search(text):
+        return ()
+    return _find(both_ends(text))
+
+
+@lru_cache(maxsize=128)
+def _find(text: str) -> tuple[Direction, ...]:
+    found: dict[str, Direction] = {}
+    corrected = False
+    for sentence in sentences(own_words(text)):
+        for direction in _directions_of_sentence(sentence, corrected=corrected):
+            found.setdefault(direction.text.casefold(), direction)
+        corrected = BARE_CORRECTION.fullmatch(sentence.masked) is not None
+    return tuple(found.values())
+
+_MAY_DIRECT = Lazy(
+    r"""\b(?:always|never|ever|from\ (?:now|here|this|today)|forward|henceforth|future|remember|memori[sz]e|memory
+        |in\ mind|prefer\w*|rather|like|hate|dislike|stand|stop|quit|avoid|longer|any\ ?more|unless|without|again
+        |don[’']?t|not|instead|only|stick|default|we|i|our|team|every\ ?\w*|each|whenever|before|after|when|globally
+        |all|any|new|must|should|shall|let[’']?s|let|go|going|decision|decided|option|no|nope|wrong|incorrect|use
+        |rule|everywhere|exception|until|next\ time|make\ sure)\b
+      | [下总始一永绝不别以今从记务必每统优默尽只用改我就选定决采禁严切请所任凡错应往日后]
+      | \b(?:siempre|nunca|partir|adelante|recuerda|prefier\w*|sempre|agora|lembre|prefiro|toujours|jamais|désormais
+        |dorénavant|souviens|rappelle|préfère|immer|niemals|nie|jetzt|sofort|nun|zukunft|merk|denk|bevorzuge)\b
+      | всегда|никогда|отныне|момента|впредь|запомни|предпочитаю
+      | 今後|これ|必ず|常に|絶対|毎回|覚え|앞으로|항상|절대|반드시|기억""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+# --- one sentence ----------------------------------------------------------------------------------------------------
+
+_SEGMENT_END = Lazy(r",\s+|，|\s[-–—]{1,3}\s|——|,(?=[\u4e00-\u9fff])")
+_ELLIPTIC = Lazy(
+    rf"(?:and |but )?(?:(?:never|not|no) (?!{V}|longer\b|more\b|mind\b)\S+(?: \S+){{0,3}}$|instead of "
+    r"|rather than |over |unless |except |even |nor )"
+    r"|(?:and |y |et |und |e )?(?:nunca|jamais|nie|niemals) \S+$|(?:而不是|而非|除非|除了|不要$|不是)"
+)
+_USES = Lazy(
+    r"(?:.*\s)?(?:always |only |please |we |i )*(?:use|using|prefer|choose|stick (?:to|with)|run)\s|.*(?:用"
+    r"|使用|统一|优先)"
+)
+_REFUSES = Lazy(
+    r"(?:please )?(?:don't use|do not use|never use|stop using|avoid) |(?:不要|别|不再|禁止)(?:再)?(?:用|使用)"
+)
+_USES_THEN = Lazy(
+    r"(?:but |and )?(?:always |please |rather )?(?:use|prefer) |(?:而是|要|请|应该|改|都)*(?:用|使用|改用|换成)"
+)
+_SCENE_LASTS = Lazy(
+    r"(?:from now on(?:wards)?|from here on(?: out)?|from today on|going forward|moving forward|henceforth"
+    r"|in (?:the )?future(?: \w+)?|by default|as a rule|next time|when(?:ever)?"
+    r" i (?:say|ask|type|write|tell)\b[^,]*|if i (?:say|ask)\b[^,]*"
+    r"|globally|everywhere|(?:in|across|for|on) (?:this|our|all|every|each|any)(?: of)?(?: (?:my|our"
+    r"|the))? (?:projects?|repos?|repository|repositories|codebases?)"
+    r"|从现在(?:起|开始)|从今以后|以后|今后|往后|在?(?:所有|每个|任何)(?:的)?(?:项目|仓库)(?:里面?|中)?"
+    r"|在?这个(?:项目|仓库)(?:里面?|中)?|请?(?:记住|记得)|(?:whenever|every ?time|each time) [^,]+)"
+)
+_REFUSES_MORE = Lazy(r"(?:and |but )?(?:never|not|don't|do not|no) |(?:不要|别|绝不|永远不|不用|禁止|不准|不许)")
+_GOES_ON = Lazy(
+    r"(?:or|nor|even|because|since|so that|so|unless|except|when|whenever|if|before|after|in|for|on|with"
+    r"|without|not|never|e\.g|i\.e|such as"
+    r"|including|like|instead|then|too|as well|which|where|while|only|etc|to|until|as|by default|regardless"
+    r"|at least|no matter"
+    r"|from now on|going forward)\b|and (?!please|now|can|could|fix|add|write|implement|create|refactor"
+    r"|look|check|tell|show|explain|let|also)"
+    r"|(?:因为|除非|除了|并且|而且|包括|比如|例如|而不是|要用|要|再|然后|否则|不然|先|才|而|方便|以免|这样)"
+)
+_SETS_SCENE = Lazy(
+    r"(?:(?:and|also|but|so|please|ok|no) )*(?:when|whenever|if|before|after|for|in|on|while|unless|during"
+    r"|at|inside|under|with|across|every ?time|each time|from now on|from here on"
+    r"|from today|going forward|moving forward|by default|as a rule|once|until|globally|everywhere|in general)\b"
+    r"|(?:当|在|每次|每个|如果|以后|今后|从现在|从今|写|提交|对于|凡是|只要|除非|所有|任何|全局)"
+    r"|.*(?:时候?|之前|前|之后|的话|里)$"
+)
+_TAIL = Lazy(
+    r"[\s,，]*(?:please|thanks|thank you|thx|ok|okay|pls|谢谢|好吗|好吧|吧|ok吗)?[\s,，.!。！~]*$", re.IGNORECASE
+)
+_REMEMBER = Lazy(
+    r"(?:please )?(?:do )?(?:remember|memori[sz]e|keep in mind|bear in mind)(?: that|\s+to|,|\s*:)*\s+"
+    r"|(?:please )?(?:save|add|write|commit|store|put) (?:this |it )?(?:to|in|into) (?:your "
+    r"|the )?memory\s*[:,-]?\s*(?:that )?"
+    r"|(?:请)?(?:记住|请记得|记得|牢记|记下来|切记|谨记)[，,：:\s]*"
+)
+
+
+_SENTENCE_MAX_CHARS = 1000  # a longer one was pasted
+_MOST_STARTS = 12  # places in one segment where a direction is looked for
+
+
+def _directions_of_sentence(sentence: Sentence, *, corrected: bool) -> Iterator[Direction]:
+    """Yield the directions of one sentence; ``corrected`` says that the sentence before rejected what was done."""
+    masked = sentence.masked
+    if len(masked) > _SENTENCE_MAX_CHARS or not _MAY_DIRECT.search(masked):
+        return
+    polite = POLITE_REQUEST.match(masked) is not None
+    if (sentence.question and not polite) or ASKS.match(masked) or re.search(r"(?:吗|呢|么)[\s.。]*$", masked):
+        return
+    if UNSURE.search(masked):
+        return
+    correction = corrected or CORRECTION.match(masked) is not None
+    segments = _segments(masked)
+    index = 0
+    while index < len(segments):
+        start, end = segments[index]
+        found = _match_clause(masked, start, end, correction=correction)
+        if found is None:
+            index += 1
+            continue
+        kind, begin = found
+        if index and _SETS_SCENE.match(masked, segments[index - 1][0], segments[index - 1][1]) and begin <= start + 1:
+            begin = _after_lead(masked, *segments[index - 1])
+        index += 1
+        while index < len(segments) and _continues(masked, segments[index], correction=correction):
+            end = segments[index][1]
+            index += 1
+        direction = _direction(sentence, begin, end, kind=kind, correction=correction)
+        if direction is not None:
+            yield direction
+
+
+def _segments(masked: str) -> list[tuple[int, int]]:
+    """Cut a sentence at its commas and dashes, but keep what is only half a clause with what it belongs to."""
+    segments: list[tuple[int, int]] = []
+    start = 0
+    for match in [*_SEGMENT_END.finditer(masked), None]:
+        end = match.start() if match else len(masked)
+        joins = bool(segments) and (
+            _ELLIPTIC.match(masked, start, end) is not None
+            or _SCENE_LASTS.fullmatch(masked, _after_lead(masked, *segments[-1]), segments[-1][1]) is not None
+            or (
+                _REFUSES.match(masked, _after_lead(masked, *segments[-1]), segments[-1][1]) is not None
+                and _USES_THEN.match(masked, start, end) is not None
+            )
+            or (
+                _REFUSES_MORE.match(masked, start, end) is not None
+                and _USES.match(masked, _after_lead(masked, *segments[-1]), segments[-1][1]) is not None
+            )
+        )
+        if joins:
+            segments[-1] = (segments[-1][0], end)
+        elif end > start:
+            segments.append((start, end))
+        start = match.end() if match else end
+    return segments
+
+
+def _match_clause(masked: str, start: int, end: int, *, correction: bool) -> tuple[EntryKind, int] | None:
+    """Find the first place in a segment where a direction begins; return its kind and that place."""
+    for begin in islice(_starts(masked, start, end), _MOST_STARTS):
+        if REPORTED.search(masked, 0, begin):
+            return None
+        kind = _kind_at(masked, begin, end, correction=correction)
+        if kind is not None:
+            return kind, begin
+    return None
+
+
+def _starts(masked: str, start: int, end: int) -> Iterator[int]:
+    led = _after_lead(masked, start, end)
+    yield led
+    if led != start:
+        yield start
+    for match in INNER_START.finditer(masked, led, end):
+        yield _after_lead(masked, match.end(), end)
+
+
+def _after_lead(masked: str, start: int, end: int) -> int:
+    """Pass over the words that lead into a clause and say nothing: "ok, and please"."""
+    while True:
+        while start < end and masked[start].isspace():
+            start += 1
+        match = LEAD.match(masked, start, end) or ZH_LEAD.match(masked, start, end)
+        if not match or match.end() == start or match.end() >= end:
+            return start
+        if _zh_negation_follows(masked, match):
+            return start
+        start = match.end()
+
+
+def _zh_negation_follows(masked: str, match: re.Match[str]) -> bool:
+    """Whether the lead is really half of 不要 or 不用: no correction, but the direction itself."""
+    return match.group() in {"不", "不是", "好", "那", "你"} and masked[match.end()] in "要用能许准得再可是会像"
+
+
+def _kind_at(masked: str, begin: int, end: int, *, correction: bool) -> EntryKind | None:
+    clause = masked[begin:end]
+    stated = _first(PREFERENCES, clause) or _first(ZH_PREFERENCES, clause) or _first(OTHERS, clause)
+    decided = _first(ZH_DECISIONS, clause) or _first(DECISIONS, clause)
+    if decided:
+        momentary = clause.startswith("let") and _is_momentary(clause, masked)
+        return None if momentary else EntryKind.DECISION
+    if stated:
+        return None if _is_momentary(clause, masked) or _reports_trouble(clause) else _stated_kind(clause)
+    if (
+        correction
+        and _first(CORRECTED, clause)
+        and not _POINTS.search(clause)
+        and not _is_momentary(clause, masked)
+        and not TROUBLE.search(clause)
+    ):
+        is_fact = re.match(r"(?:the|our|my)\s|(?:端口|版本|分支|路径|地址|默认|文件|目录|命令)", clause)
+        return EntryKind.DECISION if is_fact else EntryKind.PREFERENCE
+    return None
+
+
+_POINTS = Lazy(r"\b(?:it|this|that|these|those|them|here|there|again|something|anything)\b|[这那它]")
+
+
+def _first(patterns: tuple[str, ...], clause: str) -> re.Match[str] | None:
+    return next((match for pattern in _compiled(patterns) if (match := pattern.match(clause))), None)
+
+
+@cache
+def _compiled(patterns: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
+    """Compile a group of patterns once, when a text first needs it: most commands never do."""
+    return tuple(map(re.compile, patterns))
+
+
+_LASTING = Lazy(
+    r"always|never|from now on|remember|every|each|whenever|总是|永远|以后|今后|每次|记住|一律|始终|从现在|务必"
+)
+
+
+def _is_momentary(clause: str, masked: str) -> bool:
+    """Whether the clause is bound to this very moment or place, and no word makes it last."""
+    if _LASTING.search(clause):
+        return False
+    if re.search(NOW_ONLY, clause) or re.search(
+        r"这次|这一次|暂时|目前先|今天|现在先|这里先|先别|这个(?:函数|文件|方法|地方|类|测试)", clause
+    ):
+        return True
+    return bool(re.search(r"\bhere\b", clause) and not re.search(r"\bwe\b", masked))
+
+
+def _reports_trouble(clause: str) -> bool:
+    """Whether what looks like a rule reports how something misbehaves."""
+    if not TROUBLE.search(clause):
+        return False
+    ordered = re.match(rf"(?:please )?(?:always|never|don't|do not|remember|make sure|(?:{VERBS}))\b", clause)
+    return not (
+        ordered or re.search(r"\b(?:must|should|have to)\b|必须|务必|不要|绝不|一律|记住|记得|都要|以后|禁止", clause)
+    )
+
+
+_ACTION = (
+    r"(?:run|execute|build|deploy|release|rebase|squash|tag|bump|migrate|restart|regenerate|sync|test|lint"
+    r"|format|commit(?! messages?)|push"
+    r"|rerun|re-run|update|check|verify|ask|review|back ?up|start|open|create|generate)\b"
+)
+_PROCEDURE = Lazy(
+    r"(?:(?:please|always|remember|to|that|you|we|i|should|must|need|have|want|make sure|be sure"
+    r"|from now on|going forward"
+    rf"|ensure|first|in future|{RECURS})[\s,:]+)*{_ACTION}"
+)
+_ZH_PROCEDURE = Lazy(r"(?:(?<!优)先|再|跑|运行|执行|构建|部署|测试一遍|检查|更新|重启|提交)")
+_NEGATED = Lazy(
+    r"\b(?:never|don't|do not|not|no longer|stop|avoid|prefer)\b(?! forget)|不要|别|绝不|永远不|禁止|不许|不准|喜欢"
+)
+
+
+def _stated_kind(clause: str) -> EntryKind:
+    """A rule that says what to do when is a procedure; every other is a preference."""
+    if _NEGATED.search(clause):
+        return EntryKind.PREFERENCE
+    scene = _SETS_SCENE.match(clause)
+    acts = _PROCEDURE.match(clause) or (scene and re.search(rf", (?:please )?(?:always )?{_ACTION}", clause))
+    if acts or (_ZH_PROCEDURE.search(clause) and re.search(r"每次|前|后|时|(?<!优)先|再", clause)):
+        return EntryKind.PROCEDURE
+    return EntryKind.PREFERENCE
+
+
+def _continues(masked: str, segment: tuple[int, int], *, correction: bool) -> bool:
+    """Whether a further segment still belongs to the direction before it."""
+    start, end = segment
+    if re.match(r"(?:and )?(?:now|please|first|also|thanks)\b", masked[start:end]):
+        return False
+    if _match_clause(masked, start, end, correction=correction) is not None:
+        return False
+    if _GOES_ON.match(masked, start, end):
+        return True
+    words = masked[start:end].split()
+    return len(words) <= 2 and not re.match(V, masked[start:end]) and masked[start:end].isascii()
+
+
+def _direction(sentence: Sentence, begin: int, end: int, *, kind: EntryKind, correction: bool) -> Direction | None:
+    text, masked = sentence.text[begin:end], sentence.masked[begin:end]
+    remember = _REMEMBER.match(masked)
+    if remember and _says_enough(masked[remember.end() :], words=3):
+        text, masked = text[remember.end() :], masked[remember.end() :]
+    tail = _TAIL.search(masked)
+    if tail:
+        text, masked = text[: tail.start()], masked[: tail.start()]
+    if text.count("(") < text.count(")"):
+        text, masked = text.rstrip(")"), masked.rstrip(")")
+    if not _says_enough(masked):
+        return None
+    if _POINTS_ELSEWHERE.match(masked):
+        return None
+    if kind is not EntryKind.DECISION:
+        kind = _stated_kind(masked)
+    everywhere = _EVERYWHERE.search(masked) is not None
+    return Direction(
+        kind=kind, text=text, condition=_condition(text, masked), everywhere=everywhere, correction=correction
+    )
+
+
+_POINTS_ELSEWHERE = Lazy(
+    rf"{WANTS}?(?:(?:never|always) \w+ (?:it|this|that|these|those|them)$"
+    rf"|(?:please )?{V} (?:it|this|that|these|those|them)\b(?! \w+ (?:instead|not))|if (?:the|an?|it|this|that)\b)"
+)
+
+
+def _says_enough(masked: str, *, words: int = 2) -> bool:
+    """Whether a stranger could make anything of it: two words, or a few signs of Chinese."""
+    return (
+        len(re.findall(r"[\w▮][\w▮'./-]*", masked)) >= words
+        or len(re.findall(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]", masked)) >= 3
+    )
+
+
+# --- where and when it holds -----------------------------------------------------------------------------------------
+
+_EVERYWHERE = Lazy(
+    r"\b(?:in|across|for|on|with) (?:all|every|each|any)(?: of)?(?: (?:my|our|the|your"
+    r"|other))* (?:projects?|repos?|repositor(?:y|ies)"
+    r"|codebases?|workspaces?)\b|^(?!we\b|our\b|i (?:hate|don't)).*\beverywhere\b(?!"
+    r" (?:in|else))|\bno matter (?:which|what) (?:project|repo)"
+    r"|\bfor everything i\b"
+    r"|\bas a global (?:rule|preference)|^globally\b|^(?!.*\binstall).*\bglobally$"
+    r"|(?:所有|全部|每个|每一个|任何|各个)(?:的)?(?:项目|仓库|工程|代码库)(?!文件|成员)|全局(?!变量|安装"
+    r"|状态|样式)(?:都|规则|适用|生效|统一|用|使用|，|$)|不管(?:哪个|什么)项目"
+    r"|すべてのプロジェクト|全プロジェクト|모든 프로젝트|in allen (?:meinen )?projekten"
+    r"|dans tous mes projets|en todos mis proyectos"
+    r"|em todos os meus projetos|во всех проектах"
+)
+_PLACE = (
+    r"(?:ci|production|prod|staging|dev|development|tests?|unit tests|docker|windows|macos|mac|linux|wsl"
+    r"|github actions|main"
+    r"|master|release branches|frontend|backend|python|typescript|javascript|rust|go|java|scripts?"
+    r"|migrations?|docs|documentation"
+    r"|commit messages|pull requests|prs|code reviews?|reviews|comments|notebooks|sql|yaml|markdown"
+    r"|shell scripts|benchmarks)"
+)
+_CONDITIONS = (
+    r"\b(?:when(?:ever)?|while|if|unless|until|as long as|every ?time|each time) [^,;]+",
+    (
+        r"\b(?:before|after) (?:(?:every|each|any|all|a|an|the|your|you|new|making|opening|creating|sending|we"
+        r"|i|single) )*(?:pull requests?|merge requests?|[\w-]+)(?: (?:to|into) [\w▮/-]+)?"
+    ),
+    rf"\b(?:before|after) (?!going\b)[\w-]+ing(?: (?!(?:{VERBS})\b)[\w▮./-]+){{1,3}}",
+    r"\b(?:on|with|for) (?:every|each) [\w-]+(?: [\w-]+)?",
+    (
+        rf"\b(?:in|on|for|inside|during) (?:the |our |all |new )?{_PLACE}\b(?: (?:files|code|projects|scripts"
+        r"|work|changes|jobs?))?"
+    ),
+    (
+        r"\b(?:for|in) (?:new |the |our )?[\w▮./-]+ (?:files|code|tests|scripts|changes|work|modules|components"
+        r"|services|folder|directory)\b"
+    ),
+    r"\bat the (?:start|end|beginning) of [\w ]+",
+    r"(?:当|在)[^，]{1,30}?(?:的时候|时候|之时|时)(?=，|都|要|先|必须|请|总|一律|$|用|不|务必)",
+    r"如果[^，]{1,40}|除非[^，]{1,40}",
+    (
+        r"(?:(?:在|每次|每个)[^，]{1,20}?|(?:提交|合并|推送|发布|部署|上线|写|改|修改|跑|运行|开|新建"
+        r"|更新)[^，]{0,12}?)(?:之前|以前|前|之后|以后|后|的时候|时)(?![端台缀者面])"
+    ),
+    r"在\s?(?:ci|docker|windows|linux|macos|生产|测试|开发|线上|本地)[^，]{0,6}?(?:环境)?(?:里|中|上|下)",
+)
+
+
+def _condition(text: str, masked: str) -> str:
+    """Return the words that say under what circumstances a direction holds, or ""."""
+    found = [match for pattern in _compiled(_CONDITIONS) if (match := pattern.search(masked))]
+    found = [match for match in found if not _EVERYWHERE.search(match.group())]
+    if not found:
+        return ""
+    match = min(found, key=lambda each: (each.start(), -each.end()))
+    return text[match.start() : match.end()].strip()

@@ -1,0 +1,162 @@
+"""Whose words a text is, and its sentences: what was pasted or quoted is not the person's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from memory_pipeline.directions.lazy import Lazy
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sentence:
+    """One sentence of a text, without its end mark."""
+
+    text: str
+    masked: str  # of the same length, in lower case, with code and quotations blotted out
+    question: bool
+
+# --- whose words -----------------------------------------------------------------------------------------------------
+
+
+def own_words(text: str) -> str:
+    """Return what the person wrote themselves: without fenced code, quotations, logs, documents and tagged blocks."""
+    text = _FENCED.sub("\n\n", both_ends(text))
+    text = _TAGGED_BLOCK.sub("\n\n", text)
+    lines = text.split("\n")
+    kept: list[str] = []
+    skipping = False
+    for line in lines:
+        if _INTRODUCES_PASTE.search(line):
+            # Where a pasted text ends can't be told, so nothing after it counts as the person's.
+            kept.append(line)
+            skipping = True
+        if not skipping:
+            kept.append(line)
+    kept = _without_document(kept)
+    kept = [line for line in kept if not _QUOTED_LINE.match(line)]
+    paragraphs = [paragraph for paragraph in _paragraphs(kept) if not _is_log(paragraph)]
+    if sum(map(len, paragraphs)) > _LONG_TEXT_LINES or sum(len(x) for p in paragraphs for x in p) > _LONG_TEXT_CHARS:
+        # Nobody types this much: the person's own words stand before and after what they pasted.
+        paragraphs = [p for p in (paragraphs[0], paragraphs[-1]) if len(p) <= _SHORT_PARAGRAPH_LINES]
+    return "\n\n".join("\n".join(paragraph) for paragraph in paragraphs)
+
+
+def both_ends(text: str) -> str:
+    if len(text) <= _READ_CHARS:
+        return text
+    return f"{text[: _READ_CHARS // 2]}\n\n{text[-_READ_CHARS // 2 :]}"
+
+
+_READ_CHARS = 20_000  # of a longer text, its beginning and end are read: nobody types this much
+_LONG_TEXT_LINES = 60
+_LONG_TEXT_CHARS = 6000
+_SHORT_PARAGRAPH_LINES = 4
+
+_FENCED = Lazy(
+    r"^[ \t]*(?P<fence>`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]*(?P=fence)[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
+)
+_TAGGED_BLOCK = Lazy(r"<(?P<tag>[A-Za-z][\w:-]*)(?:\s[^<>]*)?>.*?</(?P=tag)\s*>", re.DOTALL)
+_QUOTED_LINE = Lazy(r"[ \t]*(?:>|\|)")
+_HEADING = Lazy(r"#{1,6}[ \t]+\S")
+_INTRODUCES_PASTE = Lazy(
+    r"""(?:\b(?:says?|said|reads?|logs?|logged|outputs?|errors?|messages?|docs?|documentation|read\ ?me(?:\.md)?|files?
+           |trace|traceback|stack\ ?trace|snippet|e?mail|ticket|issue|comment|diff|transcript|article|spec|guide
+           |pasted?|pasting|contents?|prints|got|get|instructions|policy|page|response|returns|printed)
+        | (?:日志|报错|输出|文档|错误|内容|说明|如下|原文|邮件|信息|写着|写的是|说)
+        )(?:\ (?:below|here|is|was|i\ got|from\ \S+))?\s*[:：]\s*$""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_LOG_LINE = Lazy(
+    r"""^(?:
+        \s*\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d | \[?\d\d:\d\d:\d\d
+      | \s*(?:\[)?(?:TRACE|DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|CRITICAL)(?:\])?[\s:|]
+      | \s*at\s+\S+\s*\( | \s*File\ ".*",\ line\ \d+ | Traceback\ \( | \s*\.\.\.\ \d+\ more
+      | \s*\w*(?:Error|Exception|Warning):\s | \s*npm\ (?:ERR!|WARN) | \s*\$\s\S | \s*>>>\s
+      | (?:\+\+\+|---|@@|diff\ --git|index\ [0-9a-f]{7})
+      | [+-]\s{2,}\S | \s*[{}\[\]]+,?\s*$ | \s*"[^"]+"\s*:\s
+      | (?:\ {4,}|\t)\S.*[;{}()=] | \s*(?:E|\d+)\s{2,}\S | \s*(?:PASS|FAIL|ok|FAILED|PASSED)[:\s]
+      | \s*\S+:\d+(?::\d+)?:\s | \s*(?:import|from|def|class|function|const|let|var|return|\#include)\s.*[:;(){}=.]
+    )""",
+    re.VERBOSE,
+)
+
+
+def _without_document(lines: list[str]) -> list[str]:
+    """Cut off a Markdown document: from its first heading to the end, when more than a line or two follows."""
+    headings = [index for index, line in enumerate(lines) if _HEADING.match(line)]
+    if not headings:
+        return lines
+    body = [line for line in lines[headings[0] + 1 :] if line.strip()]
+    return lines[: headings[0]] if len(headings) > 1 or len(body) >= 3 else lines
+
+
+def _paragraphs(lines: list[str]) -> Iterator[list[str]]:
+    paragraph: list[str] = []
+    for line in [*lines, ""]:
+        if line.strip():
+            paragraph.append(line)
+        elif paragraph:
+            yield paragraph
+            paragraph = []
+
+
+def _is_log(paragraph: list[str]) -> bool:
+    logged = sum(1 for line in paragraph if _LOG_LINE.match(line))
+    return logged == len(paragraph) if len(paragraph) < 3 else logged / len(paragraph) >= 0.3
+
+
+# --- sentences -------------------------------------------------------------------------------------------------------
+
+_BLOT = "▮"
+_QUOTATION = Lazy(
+    r"""(?P<code>`+)[^\n]+?(?P=code)
+      | (?<![\w"])"(?:[^"\n]|\n(?!\n)){1,1500}"(?!\w) | “[^”]{1,1500}” | «[^»]{1,1500}» | „[^“”]{1,1500}[“”]
+      | (?<![\w'])'[^'\n]{2,300}'(?!\w) | ‘[^’\n]{2,300}’(?!\w) | 「[^」]{1,1500}」 | 『[^』]{1,1500}』""",
+    re.VERBOSE,
+)
+_SENTENCE_END = Lazy(r"[.!?…]+[\"')\]]*(?=\s|$)|[.!?…]+(?=[\u4e00-\u9fff])|[。！？；｡]+|;(?=\s|$)|\n+")
+_ABBREVIATION = Lazy(
+    r"(?:\b(?:e\.g|i\.e|eg|ie|etc|vs|cf|approx|incl|resp|nr|mr|mrs|ms|dr|st|fig|sec|ver|ca|z\.b|d\.h|p\.ex|a\.k\.a)"
+    r"|^\s*[a-z])$",
+    re.IGNORECASE,
+)
+_LIST_MARK = Lazy(r"\s*(?:[-*+•]\s+(?:\[[ x]\]\s+)?|\(?\d{1,3}[.)]\s+|\d{1,3}、|#{1,6}\s+)?")
+
+
+def sentences(text: str) -> Iterator[Sentence]:
+    """Split a text into sentences: not within code, quotations, paths, versions or after an abbreviation."""
+    text = _joined_lines(text)
+    masked = _masked(text)
+    start = 0
+    for match in _SENTENCE_END.finditer(masked):
+        if (
+            match.group().startswith(".")
+            and match.group() == "."
+            and _ABBREVIATION.search(masked[start : match.start()])
+        ):
+            continue
+        yield from _sentence(text, masked, start, match.start(), end_mark=match.group())
+        start = match.end()
+    yield from _sentence(text, masked, start, len(text), end_mark="")
+
+
+def _sentence(text: str, masked: str, start: int, end: int, *, end_mark: str) -> Iterator[Sentence]:
+    mark = _LIST_MARK.match(text, start, end)
+    start = mark.end() if mark else start
+    words = text[start:end].rstrip()
+    if words:
+        question = "?" in end_mark or "？" in end_mark
+        yield Sentence(text=words, masked=masked[start : start + len(words)], question=question)
+
+
+def _joined_lines(text: str) -> str:
+    """Undo hard wrapping: a long line that ends in mid-sentence goes on in a next one that starts in lower case."""
+    return re.sub(r"(?<=[^\n]{56}[\w,`'\"])\n[ \t]*(?=[a-z`])(?![-*+•] )", " ", text)
+
+
+def _masked(text: str) -> str:
+    blotted = _QUOTATION.sub(lambda match: _BLOT * len(match.group()), text).replace("’", "'")
+    lowered = blotted.lower()
+    # A few letters change their length in lower case; the offsets must hold.
+    return lowered if len(lowered) == len(text) else blotted

@@ -1,0 +1,292 @@
+"""Discover and index: the disk is the truth, and only what changed is opened."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import threading
+from pathlib import Path
+
+import pytest
+from rollout_logs import START, ClaudeSession, CodexSession, thread_id_of
+
+from memory_pipeline.config import Config, SourceConfig, SourcesConfig
+from memory_pipeline.phase1.gates import apply_gates
+from memory_pipeline.phase1.index import Discovery, index_rollouts
+from memory_pipeline.records import Agent, Gate, IndexedThread, JobState, RolloutFile
+from memory_pipeline.rollouts.discover import find_rollouts
+from memory_pipeline.store.store import Store
+
+#: A week after the sessions.
+NOW = START.timestamp() + 7 * 86_400
+
+ONE, TWO = thread_id_of(1), thread_id_of(2)
+
+
+class FixedClock:
+    """A clock that stands."""
+
+    def now(self) -> float:
+        return NOW
+
+
+class Machine:
+    """Two agents' homes and an index over them."""
+
+    def __init__(self, root: Path, store: Store) -> None:
+        self.codex = root / "codex"
+        self.claude = root / "claude"
+        (self.codex / "sessions").mkdir(parents=True)
+        (self.claude / "projects").mkdir(parents=True)
+        self.store = store
+        self.config = Config(
+            state_dir=str(root / "state"),
+            memories_dir=str(root / "state" / "memories"),
+            sources=SourcesConfig(codex=SourceConfig(home=str(self.codex)), claude=SourceConfig(home=str(self.claude))),
+        )
+
+    def look(self, *, config: Config | None = None) -> Discovery:
+        """Look at the disk once."""
+        return index_rollouts(config or self.config, self.store, FixedClock())
+
+    def thread(self, thread_id: str) -> IndexedThread:
+        """Return a thread that must be there."""
+        found = self.store.threads.get(thread_id)
+        assert found is not None
+        return found
+
+
+@pytest.fixture
+def machine(tmp_path: Path, store: Store) -> Machine:
+    """A machine with bare homes."""
+    return Machine(tmp_path, store)
+
+
+def _session(thread_id: str = ONE, **fields: object) -> CodexSession:
+    return CodexSession(thread_id=thread_id, **fields).prompt("Mend the checkout.").answer("It is mended.")  # type: ignore[arg-type]
+
+
+def test_new_rollouts_of_both_agents_are_indexed(machine: Machine) -> None:
+    """Every log on disk has its row after one look."""
+    _session().write(machine.codex)
+    ClaudeSession(thread_id=TWO).prompt("Mend it.").answer("Mended.").write(machine.claude)
+    found = machine.look()
+    assert (found.threads, found.opened, found.unreadable, found.problems) == (2, 2, 0, ())
+    assert machine.thread(ONE).title == "Mend the checkout."
+    assert machine.thread(TWO).prompt_count == 1
+
+
+def test_a_second_look_opens_nothing(machine: Machine) -> None:
+    """Unchanged files are not opened: one that could no longer be read keeps its row as it was."""
+    path = _session().write(machine.codex)
+    machine.look()
+    before = machine.thread(ONE)
+    stamp = path.stat()
+    path.write_bytes(b"\x00" * stamp.st_size)  # same inode, size and time: only opening it could tell
+    os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    assert machine.look() == Discovery(threads=1)
+    assert machine.thread(ONE) == before
+
+
+def test_a_grown_file_is_read_again(machine: Machine) -> None:
+    """More words change the digest and the counts of the row."""
+    session = _session()
+    session.write(machine.codex)
+    machine.look()
+    before = machine.thread(ONE)
+    session.prompt("And the cart.").write(machine.codex)
+    assert machine.look().opened == 1
+    after = machine.thread(ONE)
+    assert (before.prompt_count, after.prompt_count) == (1, 2)
+    assert after.content_digest != before.content_digest
+
+
+def test_a_touched_file_says_nothing_new(machine: Machine) -> None:
+    """A new stamp has the file read, and its digest shows that there is nothing to extract."""
+    path = _session().write(machine.codex)
+    machine.look()
+    before = machine.thread(ONE)
+    os.utime(path, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns + 10**9))
+    assert machine.look().opened == 1
+    assert machine.thread(ONE).content_digest == before.content_digest
+
+
+def test_a_file_moved_to_the_archive_and_back_is_the_same_thread(machine: Machine) -> None:
+    """The path follows without opening the file."""
+    path = _session().write(machine.codex)
+    machine.look()
+    archive = machine.codex / "archived_sessions"
+    archive.mkdir()
+    archived = path.rename(archive / path.name)
+    assert machine.look() == Discovery(threads=1, moved=1)
+    thread = machine.thread(ONE)
+    assert (thread.rollout_path, thread.archived, thread.present) == (str(archived), True, True)
+    archived.rename(path)
+    assert machine.look() == Discovery(threads=1, moved=1)
+    assert (machine.thread(ONE).rollout_path, machine.thread(ONE).archived) == (str(path), False)
+
+
+def test_a_vanished_file_keeps_its_row_and_may_return(machine: Machine, tmp_path: Path) -> None:
+    """Gone is normal; a file that comes back unchanged is not read again, and its pending job is due again."""
+    path = _session().write(machine.codex)
+    machine.look()
+    apply_gates(machine.config, machine.store, FixedClock(), force=True)
+    away = path.rename(tmp_path / "away.jsonl")
+    assert machine.look() == Discovery(threads=0, vanished=1)
+    assert machine.thread(ONE).present is False
+    assert machine.store.jobs.count_due(now=NOW) == 0
+    assert machine.look() == Discovery(threads=0)
+    away.rename(path)
+    assert machine.look() == Discovery(threads=1)
+    assert machine.thread(ONE).present is True
+    assert machine.store.jobs.count_due(now=NOW) == 1
+
+
+def test_two_files_of_one_thread_are_one_row(machine: Machine) -> None:
+    """After a revert the name holds two ids; the file with the latest words is the one that counts."""
+    session = _session()
+    path = session.write(machine.codex)
+    kept = path.read_bytes()
+    other = path.with_name(f"{path.stem}_{thread_id_of(77)}.jsonl")
+    session.prompt("And the cart.").write(machine.codex)
+    path.rename(other)
+    path.write_bytes(kept)
+    assert machine.look().threads == 1
+    assert [thread.thread_id for thread in machine.store.threads.every()] == [ONE]
+    assert (machine.thread(ONE).rollout_path, machine.thread(ONE).prompt_count) == (str(other), 2)
+
+
+def test_the_other_file_of_a_thread_counts_when_the_first_is_gone(machine: Machine, tmp_path: Path) -> None:
+    """The thread follows the file that is left, though that one did not change, and goes back when both are there."""
+    session = _session()
+    path = session.write(machine.codex)
+    kept = path.read_bytes()
+    other = path.with_name(f"{path.stem}_{thread_id_of(77)}.jsonl")
+    session.prompt("And the cart.").write(machine.codex)
+    path.rename(other)
+    path.write_bytes(kept)
+    machine.look()
+    away = other.rename(tmp_path / "away.jsonl")
+    assert machine.look().vanished == 1
+    thread = machine.thread(ONE)
+    assert (thread.rollout_path, thread.present, thread.prompt_count) == (str(path), True, 1)
+    away.rename(other)
+    machine.look()
+    assert (machine.thread(ONE).rollout_path, machine.thread(ONE).prompt_count) == (str(other), 2)
+    assert machine.look().opened == 0
+
+
+def test_a_compressed_twin_takes_over_without_a_second_thread(machine: Machine) -> None:
+    """When Codex compresses an idle log, the thread follows, and nothing new was said."""
+    import zstandard
+
+    path = _session().write(machine.codex)
+    machine.look()
+    digest = machine.thread(ONE).content_digest
+    twin = path.with_suffix(".jsonl.zst")
+    twin.write_bytes(zstandard.compress(path.read_bytes()))
+    assert machine.look() == Discovery(threads=1)
+    path.unlink()
+    machine.look()
+    thread = machine.thread(ONE)
+    assert (thread.rollout_path, thread.content_digest, thread.present) == (str(twin), digest, True)
+    assert len(machine.store.threads.every()) == 1
+
+
+def test_a_file_that_can_not_be_read_is_told_and_tried_again(machine: Machine, tmp_path: Path) -> None:
+    """An unreadable log has a row with its reason, and is a candidate once it can be read."""
+    path = _session().write(machine.codex)
+    hidden = path.rename(tmp_path / "hidden.jsonl")
+    os.mkfifo(path)
+    machine.look()  # a FIFO is no log, and opening it must not hang
+    assert machine.store.threads.every() == []
+    path.unlink()
+    hidden.rename(path)
+    machine.store.threads.record_unreadable(
+        next(iter(_files(machine))), "permission denied", "project:unknown", now=NOW
+    )
+    apply_gates(machine.config, machine.store, FixedClock(), force=True)
+    assert (machine.thread(ONE).gate, machine.thread(ONE).state) == (Gate.UNREADABLE, JobState.GATED)
+    assert machine.look().opened == 1
+    apply_gates(machine.config, machine.store, FixedClock(), force=True)
+    assert (machine.thread(ONE).gate, machine.thread(ONE).state) == (None, JobState.PENDING)
+
+
+def _files(machine: Machine) -> list[RolloutFile]:
+    return list(find_rollouts(Agent.CODEX, str(machine.codex)))
+
+
+def test_a_log_that_turns_into_a_link_out_of_the_home_is_never_followed(machine: Machine, tmp_path: Path) -> None:
+    """A link that leads elsewhere is passed over; its thread counts as vanished."""
+    path = _session().write(machine.codex)
+    machine.look()
+    path.rename(tmp_path / "elsewhere.jsonl")
+    path.symlink_to(tmp_path / "elsewhere.jsonl")
+    assert machine.look().vanished == 1
+    assert machine.thread(ONE).present is False
+
+
+def test_a_missing_home_is_one_sentence_and_stops_nobody(machine: Machine) -> None:
+    """The other agent's logs are indexed all the same."""
+    _session().write(machine.codex)
+    sources = dataclasses.replace(machine.config.sources, claude=SourceConfig(home="/nowhere/claude"))
+    found = machine.look(config=dataclasses.replace(machine.config, sources=sources))
+    assert found.threads == 1
+    assert len(found.problems) == 1
+    assert "/nowhere/claude" in found.problems[0]
+
+
+def test_a_disabled_source_is_not_looked_at(machine: Machine) -> None:
+    """Switching an agent off neither reads its logs nor complains about its home."""
+    _session().write(machine.codex)
+    sources = SourcesConfig(
+        codex=SourceConfig(enabled=False, home=str(machine.codex)),
+        claude=SourceConfig(enabled=False, home="/nowhere/claude"),
+    )
+    assert machine.look(config=dataclasses.replace(machine.config, sources=sources)) == Discovery()
+
+
+def test_a_name_that_is_no_text_is_passed_over_and_told(machine: Machine) -> None:
+    """A file name that is not UTF-8 can't stand in the index; the other logs are not held up by it."""
+    path = _session().write(machine.codex)
+    odd = os.fsencode(path.parent) + b"/rollout-\xff\xfe.jsonl"
+    with open(odd, "wb") as stream:  # noqa: PTH123 - the name can't be written as text
+        stream.write(b"{}\n")
+    found = machine.look()
+    assert found.threads == 1
+    assert "not UTF-8" in found.problems[0]
+    found.problems[0].encode()
+
+
+def test_a_session_inside_our_own_folders_is_our_own(machine: Machine) -> None:
+    """A log of a run in the memory workspace is recognised at the index."""
+    _session(cwd=machine.config.memories_dir).write(machine.codex)
+    machine.look()
+    apply_gates(machine.config, machine.store, FixedClock(), force=True)
+    assert machine.thread(ONE).gate is Gate.OWN_RUN
+
+
+def test_a_remote_in_one_log_scopes_the_folder_in_every_log(machine: Machine) -> None:
+    """A Claude session in the folder has the scope that Codex's log records."""
+    ClaudeSession(thread_id=TWO, cwd="/home/sam/shop").prompt("Mend it.").write(machine.claude)
+    machine.look()
+    assert machine.thread(TWO).scope == "project:/home/sam/shop"
+    _session(remote="git@Example.org:sam/shop.git").write(machine.codex)
+    machine.look()
+    assert {thread.scope for thread in machine.store.threads.every()} == {"project:example.org/sam/shop"}
+
+
+def test_a_stopped_look_keeps_what_it_read_and_goes_on_next_time(machine: Machine) -> None:
+    """A stop leaves the rest unread, to be read by the next look."""
+    for number in range(4):
+        _session(thread_id_of(number)).write(machine.codex)
+    stop = threading.Event()
+
+    def stop_after_two(done: int, _total: int) -> None:
+        if done == 2:
+            stop.set()
+
+    index_rollouts(machine.config, machine.store, FixedClock(), stop=stop, on_progress=stop_after_two)
+    assert len(machine.store.threads.every()) < 4
+    machine.look()
+    assert len(machine.store.threads.every()) == 4
