@@ -266,12 +266,27 @@ def as_table(config: Any) -> dict[str, Any]:
 def _find_config(explicit_path: str | None, environ: Mapping[str, str]) -> Path | None:
     for origin, name in (("--config", explicit_path), (CONFIG_ENV, environ.get(CONFIG_ENV))):
         if name:
-            path = Path(name).expanduser().absolute()
-            if not path.is_file():
+            path = _expanded(name, origin).absolute()
+            if not _is_file(path, origin):
                 raise ConfigError(f"{origin}: there is no file {path}; name an existing config.toml")
             return path
     path = user_config_path()
-    return path if path.is_file() else None
+    return path if _is_file(path, "the user's configuration") else None
+
+
+def _is_file(path: Path, origin: str) -> bool:
+    try:
+        return path.is_file()
+    except OSError as error:
+        raise ConfigError(f"{origin}: {path} can't be looked at: {error.strerror or error}") from error
+
+
+def _expanded(written: str, origin: str) -> Path:
+    """Return a path with ``~`` replaced by the home that it stands for."""
+    try:
+        return Path(written).expanduser()
+    except RuntimeError as error:
+        raise ConfigError(f"{origin}: {written!r} names the home of somebody who has none here") from error
 
 
 def _read(path: Path) -> str:
@@ -306,13 +321,12 @@ def _read_table(record: type, table: Mapping[str, Any], prefix: str, path: Path)
 
 def _nearest(dotted: str, prefix: str, specs: Mapping[str, Any]) -> str:
     known = key_names()
-    near = difflib.get_close_matches(dotted, known, n=1, cutoff=0.5)
-    if not near:
-        # The right key in the wrong table, or a mistyped table.
-        tail = dotted.rsplit(".", 1)[-1]
-        near = [name for name in known if name.rsplit(".", 1)[-1] == tail] or difflib.get_close_matches(
-            dotted, [f"{prefix}{name}" for name in specs], n=1, cutoff=0
-        )
+    tail = dotted.rsplit(".", 1)[-1]
+    near = (
+        [name for name in known if name.rsplit(".", 1)[-1] == tail]  # the right key in the wrong table
+        or difflib.get_close_matches(dotted, known, n=1, cutoff=0.5)
+        or difflib.get_close_matches(dotted, [f"{prefix}{name}" for name in specs], n=1, cutoff=0)
+    )
     return f"; the nearest known key is {near[0]}" if near else f"; known keys are {', '.join(known)}"
 
 
@@ -330,6 +344,8 @@ def _checked_value(kind: Any, value: Any, dotted: str, path: Path) -> Any:
     if kind is int and isinstance(value, int) and not isinstance(value, bool):
         return value
     if kind is str and isinstance(value, str):
+        if "\0" in value:
+            raise ConfigError(f"{path}: {dotted} holds a NUL character")
         return value
     kinds = get_args(kind) if isinstance(kind, UnionType) else (kind,)
     names = {bool: "true or false", int: "a whole number", float: "a number", str: "a string"}
@@ -407,8 +423,8 @@ def _check_base_url(base_url: str, path: Path) -> None:
 
 def _resolve_paths(config: Config, explicit_state_dir: str | None, environ: Mapping[str, str]) -> Config:
     base = Path(config.path).parent if config.path else None
-    state_dir = _resolve_state_dir(config.state_dir, base, explicit_state_dir or environ.get(STATE_DIR_ENV))
-    memories_dir = _below(base, config.memories_dir) if config.memories_dir else state_dir / "memories"
+    state_dir = _resolve_state_dir(config.state_dir, base, explicit_state_dir, environ)
+    memories_dir = _below(base, config.memories_dir, "memories_dir") if config.memories_dir else state_dir / "memories"
     sources = SourcesConfig(
         codex=_resolve_home(config.sources.codex, Agent.CODEX, base, environ),
         claude=_resolve_home(config.sources.claude, Agent.CLAUDE, base, environ),
@@ -416,11 +432,12 @@ def _resolve_paths(config: Config, explicit_state_dir: str | None, environ: Mapp
     return dataclasses.replace(config, state_dir=str(state_dir), memories_dir=str(memories_dir), sources=sources)
 
 
-def _resolve_state_dir(written: str, base: Path | None, override: str | None) -> Path:
-    if override:
-        return Path(override).expanduser().absolute()
+def _resolve_state_dir(written: str, base: Path | None, explicit: str | None, environ: Mapping[str, str]) -> Path:
+    for origin, override in (("--state-dir", explicit), (STATE_DIR_ENV, environ.get(STATE_DIR_ENV))):
+        if override:
+            return _expanded(override, origin).absolute()
     if written:
-        return _below(base, written)
+        return _below(base, written, "state_dir")
     return default_state_dir()
 
 
@@ -428,10 +445,10 @@ def _resolve_home(source: SourceConfig, agent: Agent, base: Path | None, environ
     variable, default = AGENT_HOMES[agent]
     moved = environ.get(variable)
     if source.home == default and moved:
-        return dataclasses.replace(source, home=str(Path(moved).expanduser().absolute()))
-    return dataclasses.replace(source, home=str(_below(base, source.home)))
+        return dataclasses.replace(source, home=str(_expanded(moved, variable).absolute()))
+    return dataclasses.replace(source, home=str(_below(base, source.home, f"sources.{agent.value}.home")))
 
 
-def _below(base: Path | None, written: str) -> Path:
-    path = Path(written).expanduser()
+def _below(base: Path | None, written: str, origin: str) -> Path:
+    path = _expanded(written, origin)
     return path if path.is_absolute() or base is None else Path(os.path.normpath(base / path))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from memory_pipeline.errors import ConfigError, InterruptedRunError, MemoryPipelineError
 
 if TYPE_CHECKING:
+    from apscheduler.triggers.base import BaseTrigger
     from apscheduler.triggers.cron import CronTrigger
 
 logger = logging.getLogger(__name__)
@@ -25,24 +26,29 @@ def check_schedule(schedule: str) -> None:
 
 
 def run_daemon(schedule: str, run_pass: Callable[[], None], stop: threading.Event) -> None:
-    """Run a pass at once and then at every time of ``schedule``, until ``stop`` is set.
-
-    A time that comes while a pass runs is left out, and times missed while the machine slept become one pass. A pass
-    that fails is logged, and the next one comes at its time.
+    """Run a pass at once and then at every time of ``schedule``, until ``stop`` is set; see ``run_by``.
 
     Raises:
         ConfigError: the schedule is no cron expression.
+    """
+    run_by(_trigger(schedule), run_pass, stop)
+
+
+def run_by(trigger: BaseTrigger, run_pass: Callable[[], None], stop: threading.Event) -> None:
+    """Run a pass at once and then whenever ``trigger`` says so, until ``stop`` is set.
+
+    A time that comes while a pass runs is left out, and times missed while the machine slept become one pass. A pass
+    that fails is logged, and the next one comes at its time.
     """
     from datetime import datetime
 
     from apscheduler.schedulers.background import BackgroundScheduler
 
     scheduler = BackgroundScheduler(job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None})
-    trigger = _trigger(schedule)
     scheduler.add_job(
         _guarded(run_pass, stop),
         trigger,
-        next_run_time=datetime.now(trigger.timezone),
+        next_run_time=datetime.now(scheduler.timezone),
         name="pass",
     )
     scheduler.start()

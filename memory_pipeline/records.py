@@ -213,6 +213,8 @@ class ThreadFacts:
     total_lines: int
     skipped_lines: Mapping[str, int]  # reason -> count
     unknown_types: Mapping[str, int]  # line type -> count
+    record_hashes: bytes = b""  # of the records' own ids, in order, eight bytes each, where the agent gives them ids
+    forked_from: str | None = None  # the thread of which this one is a fork, as its log says
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -78,7 +78,15 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+class _Commands(click.Group):
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            return EXIT_DONE  # whoever read our output has seen enough; click would call that a failure
+
+
+@click.group(cls=_Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--config", "config_path", metavar="PATH", help="The configuration file (or MEMORY_PIPELINE_CONFIG).")
 @click.option("--state-dir", metavar="PATH", help="The state folder (or MEMORY_PIPELINE_STATE_DIR).")
 @click.version_option(__version__, prog_name="memory-pipeline")
@@ -276,12 +284,13 @@ def threads_retry(place: Place, *, thread: str, as_json: bool) -> int:
             raise UsageError(f"thread {found.thread_id} is {reason}, so there is nothing to retry")
         app.store.jobs.end_rest(app.config.model.provider)
         after = _find_thread(app, found.thread_id)
+    name = output.printable(after.thread_id)
     if as_json:
         output.print_json(output.thread_document(after))
     elif after.gate:
-        click.echo(f"Thread {after.thread_id} has all its tries again; the gate {after.gate} still holds it back.")
+        click.echo(f"Thread {name} has all its tries again; the gate {after.gate} still holds it back.")
     else:
-        click.echo(f"Thread {after.thread_id} is {after.state}; `{place.command('run')}` extracts it.")
+        click.echo(f"Thread {name} is {after.state}; `{place.command('run')}` extracts it.")
     return EXIT_DONE
 
 
@@ -526,12 +535,13 @@ def _switch_thread(place: Place, thread: str, *, disabled: bool, as_json: bool) 
         app.store.threads.set_disabled(found.thread_id, disabled=disabled)
         app.regate()
         after = _find_thread(app, found.thread_id)
+    name = output.printable(after.thread_id)
     if as_json:
         output.print_json(output.thread_document(after))
     elif disabled:
-        click.echo(f"Thread {after.thread_id} is disabled; the next `{place.command('run')}` drops what only it said.")
+        click.echo(f"Thread {name} is disabled; the next `{place.command('run')}` drops what only it said.")
     else:
-        click.echo(f"Thread {after.thread_id} is enabled and {after.state}.")
+        click.echo(f"Thread {name} is enabled and {after.state}.")
     return EXIT_DONE
 
 

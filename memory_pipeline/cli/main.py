@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 import click
 
@@ -31,6 +32,9 @@ def run(arguments: Sequence[str]) -> int:
         return error.exit_code
     except click.exceptions.Abort:
         return _failed(arguments, "interrupted", EXIT_INTERRUPTED)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())  # a group without a command: its help, as it stands
+        return 2
     except click.ClickException as error:
         hint = ""
         if isinstance(error, click.UsageError) and error.ctx is not None:
@@ -38,8 +42,6 @@ def run(arguments: Sequence[str]) -> int:
         return _failed(arguments, f"{error.format_message()}{hint}", 2)
     except MemoryPipelineError as error:
         return _failed(arguments, str(error), error.exit_code)
-    except BrokenPipeError:
-        return 0  # whoever read our output has seen enough
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         return _failed(arguments, f"{place}{error.strerror or error}", 1)
@@ -50,14 +52,15 @@ def _failed(arguments: Sequence[str], message: str, exit_code: int) -> int:
     line = " ".join(message.split())
     say(f"memory-pipeline: {line}")
     if "--json" in arguments:
-        print_json({"error": line, "exit_code": exit_code})
+        with suppress(OSError):  # what failed may be standard output itself
+            print_json({"error": line, "exit_code": exit_code})
     return exit_code
 
 
 def _flush() -> None:
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError:
         # Python would complain once more when it closes the stream by itself.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -42,7 +42,7 @@ def print_json(document: Any) -> None:
 
 def say(sentence: str) -> None:
     """Tell the person something on standard error, so that standard output stays what was asked for."""
-    click.echo(redact(sentence).text, err=True)
+    click.echo(printable(redact(sentence).text), err=True)
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, flexible: str) -> None:
@@ -56,7 +56,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, flexib
     from rich.text import Text
 
     # Text, not markup: a log may hold brackets, and control characters must not reach the terminal.
-    cells = [[Text(_printable(cell)) for cell in row] for row in rows]
+    cells = [[Text(printable(cell)) for cell in row] for row in rows]
     console = Console(highlight=False, soft_wrap=False)
     widths = [max(len(column), *(row[number].cell_len for row in cells)) for number, column in enumerate(columns)]
     excess = sum(widths) + _COLUMN_GAP * (len(widths) - 1) - console.width
@@ -212,8 +212,15 @@ def _evidence_document(line: EvidenceLine) -> dict[str, Any]:
     }
 
 
-def _printable(text: str) -> str:
-    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
+def printable(text: str) -> str:
+    """Return a text without what could steer a terminal; line ends and other white space become spaces."""
+    return "".join(map(_printable_character, text))
+
+
+def _printable_character(character: str) -> str:
+    if character.isprintable():
+        return character
+    return " " if character.isspace() else "\N{REPLACEMENT CHARACTER}"
 
 
 def _silent(done: int, total: int) -> None:
@@ -303,14 +310,14 @@ def print_thread(document: Mapping[str, Any], thread: IndexedThread) -> None:
     """Print one thread with its entries and their evidence."""
     for name in ("thread_id", "agent", "rollout_path", "cwd", "scope", "source", "updated_at", "state", "gate"):
         if document[name] is not None:
-            click.echo(f"{name + ':':14}{_printable(str(document[name]))}")
+            click.echo(f"{name + ':':14}{printable(str(document[name]))}")
     if document["last_error"]:
-        click.echo(f"{'last_error:':14}{_printable(redact(document['last_error']).text)} (tries: {thread.attempts})")
+        click.echo(f"{'last_error:':14}{printable(redact(document['last_error']).text)} (tries: {thread.attempts})")
     if document["retry_at"]:
         click.echo(f"{'retry_at:':14}{document['retry_at']}")
     for name in ("skipped_lines", "unknown_types", "dropped_entries"):
         if document[name]:
-            click.echo(f"{name + ':':14}{counted(document[name])}")
+            click.echo(f"{name + ':':14}{printable(counted(document[name]))}")
     if document["coverage"] is None:
         click.echo("Nothing was extracted yet.")
         return
@@ -318,7 +325,7 @@ def print_thread(document: Mapping[str, Any], thread: IndexedThread) -> None:
     click.echo(f"\n{_printable_lines(document['rollout_summary'] or 'Nothing worth keeping.')}")
     for entry in document["entries"]:
         condition = f" ({entry['condition']})" if entry["condition"] else ""
-        click.echo(f"\n{entry['kind']}: {_printable(entry['statement'] + condition)}")
+        click.echo(f"\n{entry['kind']}: {printable(entry['statement'] + condition)}")
         print_evidence(entry["evidence"])
 
 
@@ -326,21 +333,21 @@ def print_memory(memory: Memory, entries: Sequence[Entry], operations: Sequence[
     """Print one memory, what it rests on, and what was done to it."""
     document = memory_document(memory)
     condition = f" ({memory.condition})" if memory.condition else ""
-    click.echo(f"{memory.kind}: {_printable(memory.statement + condition)}")
+    click.echo(f"{memory.kind}: {printable(memory.statement + condition)}")
     for name in ("memory_id", "scope", "status", "first_seen", "last_confirmed", "superseded_by"):
         if document[name] is not None:
-            click.echo(f"{name + ':':16}{document[name]}")
+            click.echo(f"{name + ':':16}{printable(document[name])}")
     if memory.reason:
-        click.echo(f"{'reason:':16}{memory.reason}")
+        click.echo(f"{'reason:':16}{printable(memory.reason)}")
     if memory.supersedes:
         click.echo(f"{'supersedes:':16}{', '.join(memory.supersedes)}")
     for entry in entries:
-        click.echo(f"\nfrom thread {entry.thread_id}: {_printable(entry.statement)}")
+        click.echo(f"\nfrom thread {printable(entry.thread_id)}: {printable(entry.statement)}")
         print_evidence(entry_document(entry)["evidence"])
     if operations:
         click.echo("\nHistory:")
         for operation in operations:
-            click.echo(f"  {operation.kind}: {operation.reason}")
+            click.echo(f"  {operation.kind}: {printable(operation.reason)}")
 
 
 def print_evidence(evidence: Sequence[Mapping[str, Any]]) -> None:
@@ -348,8 +355,8 @@ def print_evidence(evidence: Sequence[Mapping[str, Any]]) -> None:
     for line in evidence:
         when = f" {line['at']}" if line["at"] else ""
         place = f"{line['rollout_path']}:{line['byte_start']}-{line['byte_end']}"
-        click.echo(f"  [{line['speaker']}{when}] {_printable(' '.join(line['quote'].split()))[:200]}")
-        click.echo(f"      {_printable(place)}")
+        click.echo(f"  [{line['speaker']}{when}] {printable(' '.join(line['quote'].split()))[:200]}")
+        click.echo(f"      {printable(place)}")
 
 
 def print_toml(table: Mapping[str, Any], prefix: str = "") -> None:
@@ -365,4 +372,4 @@ def print_toml(table: Mapping[str, Any], prefix: str = "") -> None:
 
 
 def _printable_lines(text: str) -> str:
-    return "\n".join(_printable(line) for line in text.split("\n"))
+    return "\n".join(printable(line) for line in text.split("\n"))

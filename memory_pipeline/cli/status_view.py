@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from memory_pipeline.cli.output import counted
+from memory_pipeline.cli.output import counted, printable
 from memory_pipeline.clock import iso
 from memory_pipeline.config import Config
 from memory_pipeline.phase1.gates import quota_is_low
@@ -72,7 +72,7 @@ def print_status(document: dict[str, Any], command: Callable[[str], str]) -> Non
         click.echo(f"Retry:     the next waiting session is due at {document['next_retry_at']}")
     if document["provider_rests_until"]:
         click.echo(f"Resting:   nothing is sent until {document['provider_rests_until']}")
-        click.echo(f"           {document['provider_rest_reason']}")
+        click.echo(f"           {printable(document['provider_rest_reason'] or 'no reason is known')}")
     _print_consolidation(document["last_consolidation"])
     _print_cost(document)
 
@@ -80,7 +80,8 @@ def print_status(document: dict[str, Any], command: Callable[[str], str]) -> Non
 def _print_consolidation(last: dict[str, Any]) -> None:
     click.echo(f"Published: {last['finished_at'] or 'never'}")
     if last["error"]:
-        click.echo(f"           the last consolidation failed: {last['error']}; next try at {last['retry_at']}")
+        when = f"; next try at {last['retry_at']}" if last["retry_at"] else ""
+        click.echo(f"           the last consolidation failed: {printable(last['error'])}{when}")
 
 
 def _print_cost(document: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from memory_pipeline.directions.lazy import Lazy
 
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sentence:
     """One sentence of a text, without its end mark."""
@@ -136,9 +137,38 @@ def sentences(text: str) -> Iterator[Sentence]:
             and _ABBREVIATION.search(masked[start : match.start()])
         ):
             continue
+        if _is_other_half(masked, start, match):
+            continue
         yield from _sentence(text, masked, start, match.start(), end_mark=match.group())
         start = match.end()
     yield from _sentence(text, masked, start, len(text), end_mark="")
+
+
+_SAYS_WHAT_NOT = Lazy(
+    r"\s*(?:please |also |and |but |so )*(?:never|don't|do not|dont|no|avoid|not)\b|.*(?:不要|别|禁止|不许|不准)"
+)
+_SAYS_WHAT = Lazy(
+    r"\s*(?:please |instead,? |always |rather )*(?:use|open|make|write|put|run|go|call|create|add|prefer|ask|keep|send|work|branch|go through|import)\b"
+    r"|(?:用|请|要|走|改用|应该|而是|都)"
+)
+_USES_ONE = Lazy(r".*\b(?:use|using|prefer|with|in)\b")
+_NOT_THE_OTHER = Lazy(r"\s*(?:not|never) (?:[\w▮./'-]+)(?: [\w▮./'-]+){0,2}\s*(?=[.!;。！；\n]|$)|\s*(?:never|don't|do not|不要|别)")
+_LONGEST_HALF = 120
+
+
+def _is_other_half(masked: str, start: int, end_mark: re.Match[str]) -> bool:
+    """Whether what follows an end mark says the other half of one rule: "Never commit to main; open a PR instead"."""
+    mark, end = end_mark.group(), end_mark.end()
+    if mark not in {";", "；", "."} or end - start > _LONGEST_HALF:
+        return False
+    if mark == ".":
+        fragment = _NOT_THE_OTHER.match(masked, end)
+        return fragment is not None and fragment.group().lstrip().startswith("not ") and (
+            _USES_ONE.match(masked, start, end) is not None
+        )
+    if _SAYS_WHAT_NOT.match(masked, start, end):
+        return _SAYS_WHAT.match(masked, end) is not None
+    return _USES_ONE.match(masked, start, end) is not None and _NOT_THE_OTHER.match(masked, end) is not None
 
 
 def _sentence(text: str, masked: str, start: int, end: int, *, end_mark: str) -> Iterator[Sentence]:

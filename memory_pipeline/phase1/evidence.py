@@ -68,7 +68,6 @@ class _Draft:
     order: int
     event: Event  # without its own text, which may be of megabytes
     text: str
-    was_cut: bool
     tokens: int
 
     @property
@@ -101,7 +100,6 @@ class EvidenceBuilder:
             order=self._order,
             event=_without_bulk(event),
             text=text,
-            was_cut=was_cut,
             tokens=estimate_tokens(text) + _ROW_OVERHEAD_TOKENS,
         )
         self._order += 1

@@ -43,7 +43,7 @@ def curate(
     orphans = _Orphans(book.memories.values(), former_threads)
     for entry in sorted(unplaced, key=said):
         _place(book, entry, shelves, orphans)
-    _retire_without_evidence(book, shelves)
+    _retire_without_evidence(book)
     _settle_anew(book, shelves)
     _retire_unused(book, max_unused_days=max_unused_days, now=now)
 
@@ -223,23 +223,20 @@ def _supersede(book: MemoryBook, older: Memory, newer: Memory) -> None:
     )
 
 
-def _retire_without_evidence(book: MemoryBook, shelves: _Shelves) -> None:
-    gone = [m for m in book.memories.values() if m.status is not MemoryStatus.RETIRED and not m.entry_ids]
-    for memory in gone:
-        book.apply(Operation(kind=OperationKind.RETIRE, memory_id=memory.memory_id, reason=EVIDENCE_WITHDRAWN))
-    names = {memory.memory_id for memory in gone}
-    for memory in [m for m in book.memories.values() if m.superseded_by in names]:
-        # What only a withdrawn statement had superseded stands again.
-        _settle(book, memory.memory_id, shelves)
+def _retire_without_evidence(book: MemoryBook) -> None:
+    for memory in list(book.memories.values()):
+        if memory.status is not MemoryStatus.RETIRED and not memory.entry_ids:
+            book.apply(Operation(kind=OperationKind.RETIRE, memory_id=memory.memory_id, reason=EVIDENCE_WITHDRAWN))
 
 
 def _settle_anew(book: MemoryBook, shelves: _Shelves) -> None:
-    """Judge again where the word that made a memory the newer one was withdrawn, while older ones still stand."""
+    """Judge again where entries were withdrawn or stand again, so that another statement is the newer one now."""
     for memory in list(book.memories.values()):
         if memory.entry_ids and book.newest_word(memory)[0] < memory.last_confirmed:
             _settle(book, memory.memory_id, shelves)
-            for rival in _rivals(book, memory, shelves):
-                _settle(book, rival.memory_id, shelves)
+    for memory in list(book.memories.values()):
+        if memory.entry_ids and memory.status is MemoryStatus.SUPERSEDED:
+            _settle(book, memory.memory_id, shelves)
 
 
 def _retire_unused(book: MemoryBook, *, max_unused_days: float, now: float) -> None:

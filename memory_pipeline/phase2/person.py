@@ -69,11 +69,15 @@ def _resolve(base: Sequence[bytes], theirs: Sequence[bytes], ours: Sequence[byte
             taken_out.update(line for line in base[i1:i2] if line.strip())
     kept = [line for line in ours if line not in taken_out]
     said_already = set(kept)
+    blanks: list[bytes] = []
     for line in written:
-        if line.strip():
-            kept += [] if line in said_already else [line]
-        elif kept and kept[-1].strip():
-            kept.append(line)  # Blank lines around what was said already would pile up.
+        if not line.strip():
+            blanks.append(line)
+        elif line in said_already:
+            blanks.clear()  # Those around what is there already would pile up.
+        else:
+            kept += [*blanks, line]
+            blanks.clear()
     return kept
 
 

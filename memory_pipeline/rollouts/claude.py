@@ -1,18 +1,19 @@
 """The grammar of Claude Code transcripts, 0.2 (2025) to 2.1 (2026).
 
 ``user`` and ``assistant`` lines are the talk; everything else is the program's own bookkeeping, known by name and
-silent. A ``uuid`` counts once in a file: resumes, forks and stream mode write old lines again. What a sub-agent did
+silent. A ``uuid`` counts once, across files: resumes, forks and stream mode write old lines again. What a sub-agent did
 inline (``isSidechain``) is left out as bulk; its report comes back in the main line of talk.
 """
 
 from __future__ import annotations
 
 import re
+import sys
+from array import array
 from collections import deque
-from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
-from memory_pipeline.records import Event, EventKind, Source, Speaker, ToolStatus
+from memory_pipeline.records import EventKind, Source, Speaker, ToolStatus
 from memory_pipeline.rollouts.claude_tools import (
     AGENT_TOOLS,
     QUESTION_TOOLS,
@@ -27,24 +28,34 @@ from memory_pipeline.rollouts.claude_tools import (
 )
 from memory_pipeline.rollouts.claude_words import COMPACT_SUMMARY, Said, read_user_line
 from memory_pipeline.rollouts.grammar import (
+    PASSED,
     Doubt,
     Draft,
     LineCounts,
     Record,
     Sequencer,
     SessionNotes,
+    Wanted,
     name_of,
     table,
     text_or_none,
 )
 from memory_pipeline.rollouts.jsonl import RawLine
+from memory_pipeline.rollouts.lineage import record_hash
 from memory_pipeline.rollouts.paths import plain_path
 
 _HEAD = re.compile(
     rb'\{"type":"([\w-]+)"|'
-    rb'\{"parentUuid":(?:null|"[\w-]*"),(?:"logicalParentUuid":(?:null|"[\w-]*"),)?"isSidechain":(?:true|false),'
-    rb'"(attachment)":\{"type":"(\w+)"'
+    rb'\{"parentUuid":(?:null|"[\w-]*"),(?:"logicalParentUuid":(?:null|"[\w-]*"),)?"isSidechain":false,'
+    rb'(?:"attachment":\{"type":"(\w+)"|'
+    rb'(?:"(?:promptId|userType|cwd|sessionId|version|gitBranch|slug|entrypoint)":"[^"\\]*",)*'
+    rb'"type":"user","message":\{"role":"user","content":\[\{"tool_use_id":"([\w-]+)","type":"tool_result","content":")'
 )
+_NEXT_RECORD = b'{"parentUuid":'  # unescaped, inside a line: the beginning of a second record, as a rule
+_RECORD_ID = re.compile(
+    rb'\}\]\},"uuid":"([0-9a-f-]{36})","timestamp":"(\d{4}-\d\d-\d\dT\d\d:\d\d:)([0-5]\d(?:\.\d{1,9})?)Z"'
+)
+_END_OF_CONTENT = b'}]},"uuid":"'
 _SILENT_LINES = frozenset(
     {
         "summary", "custom-title", "ai-title", "agent-name", "agent-color", "agent-setting", "tag", "mode",
@@ -55,8 +66,10 @@ _SILENT_LINES = frozenset(
         "frame-link", "relocated", "started", "result", "turn-state",
     }
 )  # fmt: skip
+_SILENT_HEADS = frozenset(name.encode() for name in _SILENT_LINES)
 _SILENT_BLOCKS = frozenset({"thinking", "redacted_thinking", "image", "document", "fallback", "container_upload"})
 _QUEUED = "queued_command"  # what the person typed while the agent was working
+_QUEUED_HEAD = _QUEUED.encode()
 _NO_ANSWER = "No response requested."
 _ERROR_MODEL = "<synthetic>"
 _REMEMBERED = 256
@@ -65,15 +78,21 @@ _REMEMBERED = 256
 class ClaudeGrammar:
     """Reads one transcript of Claude Code. See ``Grammar`` for what each method promises."""
 
-    def __init__(self) -> None:
+    can_undo: ClassVar[bool] = False
+
+    def __init__(self, wanted: Wanted) -> None:
         self.notes = SessionNotes()
         self.counts = LineCounts()
-        self._sequencer = Sequencer()
-        self._seen_uuids: set[str] = set()
+        self.sequencer = Sequencer(undone=wanted.undone, digest=wanted.digest)
+        self._digest = wanted.digest
+        self._foreign = wanted.own.foreign_hashes
+        self._record_hashes = array("Q")
+        self._seen: set[int] = set()
         self._tools: dict[str, str] = {}  # open call -> the tool's name
         self._shell_call: str | None = None  # the person's own command, until its output came
         self._prompts: deque[str] = deque(maxlen=16)
         self._entrypoints: set[str] = set()
+        self._inherited = SessionNotes()  # what records of another thread say: told when this one says nothing
         self._typed_prompt = False
         self._main_lines = False
         self._sidechain_lines = False
@@ -82,70 +101,125 @@ class ClaudeGrammar:
         self._line: RawLine | None = None
         self._at: float | None = None
         self._cwd: str | None = None
+        self._written_cwd: Any = None  # as the record before wrote it
 
-    def glance(self, raw: bytes) -> Record | None:
+    def glance(self, data: bytes, start: int, end: int) -> Record | None:
         """Pass by whole prompts, snapshots and attachments: most of the bytes in the newest version."""
-        match = _HEAD.match(raw)
-        if match is None or not raw.endswith(b"}"):
+        head = _HEAD.match(data, start, end)
+        if head is None:
             return None
-        kind = (match.group(1) or match.group(2)).decode()
-        silent = (
-            match.group(3) != _QUEUED.encode() if kind == "attachment" and match.group(3) else kind in _SILENT_LINES
-        )
-        # Unescaped, these three bytes stand only between two records on one line.
-        return {"type": kind} if silent and b'}{"' not in raw else None
+        kind, attachment, call_id = head.groups()
+        if call_id is not None:
+            if self._digest is None or not self._passes_result(data, start, head.end(), end, call_id.decode()):
+                return None
+        elif (kind not in _SILENT_HEADS if kind is not None else attachment == _QUEUED_HEAD) or data.find(
+            _NEXT_RECORD, head.end(), end
+        ) >= 0:
+            return None
+        self.counts.understood_lines += 1
+        return PASSED
 
-    def read(self, record: Record, line: RawLine) -> Iterator[Event]:
+    def _passes_result(self, data: bytes, start: int, position: int, end: int, call_id: str) -> bool:
+        """Take an ordinary tool's result in by its bytes, unless it decides what something before it was."""
+        tool = self._tools.get(call_id)
+        if self._digest is None or tool is None or not self.sequencer.is_settled:
+            return False
+        if tool in AGENT_TOOLS or tool in QUESTION_TOOLS or is_external(tool):
+            return False
+        content_end = data.find(_END_OF_CONTENT, position, end)
+        record_id = _RECORD_ID.match(data, content_end, end) if content_end >= 0 else None
+        if record_id is None or self._tells_more(data, position, content_end, end):
+            return False
+        uuid, minute, second = record_id.groups()
+        self._talk_lines += 1
+        self._main_lines = True
+        if not self._is_repeated(uuid.decode()):
+            del self._tools[call_id]
+            self.notes.note_stamp(minute, second)
+            self._digest.add_from_tool(data, start, end)
+        return True
+
+    def _tells_more(self, data: bytes, position: int, content_end: int, end: int) -> bool:
+        """Whether a line with a tool's result tells more than that: other blocks, a refusal, a second record."""
+        last_key = data[content_end - 100 : content_end]
+        return (
+            b'"is_error":true' in last_key
+            or not last_key.endswith((b'"', b',"is_error":false'))
+            or data.find(b'"type":"text"', position, content_end) >= 0
+            or data.find(b'"toolDenialKind":', content_end, end) >= 0
+            or data.find(_NEXT_RECORD, position, end) >= 0
+        )
+
+    def read(self, record: Record, line: RawLine) -> None:
         """Read one record of any age."""
         self._line = line
         kind = name_of(record.get("type"))
-        self._at = self.notes.note_time(record.get("timestamp"))
         if kind in ("user", "assistant", "system", "attachment"):
             self.counts.understood(line)
-            if not self._is_repeated(record):
-                yield from self._read_talk(kind, record)
+            uuid = record.get("uuid")
+            if isinstance(uuid, str) and self._is_repeated(uuid):
+                self._inherited.note_time(record.get("timestamp"))
+                self._note_session(record, self._inherited)
+            else:
+                self._at = self.notes.note_time(record.get("timestamp"))
+                self._read_talk(kind, record)
         elif kind in _SILENT_LINES:
             self.counts.understood(line)
         else:
             self.counts.unknown(kind)
 
-    def close(self) -> Iterator[Event]:
+    def close(self) -> None:
         """End the last turn, and tell how the session ran."""
-        yield from self._sequencer.end_turn()
+        self.sequencer.end_turn()
+        self.notes.settle_stamps()
+        self.notes.cwd = self.notes.cwd or self._inherited.cwd
+        self.notes.git_branch = self.notes.git_branch or self._inherited.git_branch
         self.notes.source = self._source()
 
-    def _is_repeated(self, record: Record) -> bool:
-        uuid = record.get("uuid")
-        if not isinstance(uuid, str):
-            return False
-        if uuid in self._seen_uuids:
-            return True
-        self._seen_uuids.add(uuid)
-        return False
+    def read_inherited(self, line: RawLine) -> None:
+        """Count a line before the own part; transcripts tell theirs by record ids instead."""
+        self.counts.understood(line)
 
-    def _read_talk(self, kind: str, record: Record) -> Iterator[Event]:
-        self._note_session(record)
+    def record_hashes(self) -> bytes:
+        """Give the hashes of the records' uuids, in order, eight bytes each, the most significant first."""
+        if sys.byteorder == "big":
+            return self._record_hashes.tobytes()
+        swapped = array("Q", self._record_hashes)
+        swapped.byteswap()
+        return swapped.tobytes()
+
+    def _is_repeated(self, uuid: str) -> bool:
+        """Whether a record was read before, in this file or in the one that owns it."""
+        hashed = record_hash(uuid)
+        if hashed in self._seen:
+            return True
+        self._seen.add(hashed)
+        self._record_hashes.append(hashed)
+        return hashed in self._foreign
+
+    def _read_talk(self, kind: str, record: Record) -> None:
+        self._note_session(record, self.notes)
         if record.get("isSidechain") is True:
             self._sidechain_lines = True
         elif kind == "user":
-            yield from self._read_user(record)
+            self._read_user(record)
         elif kind == "assistant":
-            yield from self._read_assistant(record)
+            self._read_assistant(record)
         elif kind == "system":
             if record.get("subtype") == "compact_boundary":
-                yield from self._compacted()
+                self._compacted()
         elif table(record.get("attachment")).get("type") == _QUEUED:
-            yield from self._read_queued(table(record.get("attachment")))
+            self._read_queued(table(record.get("attachment")))
 
     # --- what the session says about itself
 
-    def _note_session(self, record: Record) -> None:
-        folder = plain_path(record.get("cwd"))
-        if folder is not None:
-            self._cwd = folder
-            self.notes.cwd = self.notes.cwd or folder
-        branch = text_or_none(record.get("gitBranch"))
-        self.notes.git_branch = self.notes.git_branch or branch
+    def _note_session(self, record: Record, notes: SessionNotes) -> None:
+        written = record.get("cwd")
+        if written != self._written_cwd:
+            self._written_cwd = written
+            self._cwd = plain_path(written) or self._cwd
+        notes.cwd = notes.cwd or plain_path(written)
+        notes.git_branch = notes.git_branch or text_or_none(record.get("gitBranch"))
         entrypoint = text_or_none(record.get("entrypoint"))
         if entrypoint is not None:
             self._entrypoints.add(entrypoint)
@@ -165,7 +239,7 @@ class ClaudeGrammar:
 
     # --- user lines
 
-    def _read_user(self, record: Record) -> Iterator[Event]:
+    def _read_user(self, record: Record) -> None:
         self._main_lines = True
         self._talk_lines += 1
         content = table(record.get("message")).get("content")
@@ -175,7 +249,7 @@ class ClaudeGrammar:
             else []
         )
         for block in results:
-            yield from self._read_result(block, record)
+            self._read_result(block, record)
         if results:
             # Words beside a result: an interruption, or what was typed with a refusal.
             content = [block for block in content if block not in results] if isinstance(content, list) else []
@@ -183,31 +257,31 @@ class ClaudeGrammar:
         user = read_user_line(record)
         if user.said is Said.PROMPT:
             self._note_prompt(record, user.text)
-            yield from self._say(EventKind.PROMPT, Speaker.USER, user.text)
+            self._say(EventKind.PROMPT, Speaker.USER, user.text)
         elif user.said is Said.SHELL:
-            yield from self._person_ran(user.text)
+            self._person_ran(user.text)
         elif user.said is Said.SHELL_OUTPUT:
-            yield from self._person_saw(user.text)
+            self._person_saw(user.text)
         elif user.said is Said.INTERRUPTED:
-            yield from self._say(EventKind.INTERRUPTED, Speaker.USER, user.text)
+            self._say(EventKind.INTERRUPTED, Speaker.USER, user.text)
         elif user.said is Said.REPORT:
-            yield from self._say(EventKind.REPORT, Speaker.OTHER_AGENT, user.text)
+            self._say(EventKind.REPORT, Speaker.OTHER_AGENT, user.text)
         elif user.said is Said.CONTEXT:
-            yield from self._read_context(record, user.text)
+            self._read_context(record, user.text)
 
-    def _read_context(self, record: Record, text: str) -> Iterator[Event]:
+    def _read_context(self, record: Record, text: str) -> None:
         if record.get("isCompactSummary") is True or text.startswith(COMPACT_SUMMARY):
             # The summary repeats earlier talk; before 1.0 it is the only sign of a compaction.
-            yield from self._compacted()
+            self._compacted()
         else:
-            yield from self._say(EventKind.CONTEXT, Speaker.HARNESS, text)
+            self._say(EventKind.CONTEXT, Speaker.HARNESS, text)
 
-    def _compacted(self) -> Iterator[Event]:
+    def _compacted(self) -> None:
         if self._talk_lines - self._compacted_at > 1:
-            yield from self._say(EventKind.COMPACTED, Speaker.HARNESS, "(the context was compacted here)")
+            self._say(EventKind.COMPACTED, Speaker.HARNESS, "(the context was compacted here)")
         self._compacted_at = self._talk_lines
 
-    def _read_queued(self, attachment: Record) -> Iterator[Event]:
+    def _read_queued(self, attachment: Record) -> None:
         """Read what was typed while the agent worked: it stands in an attachment and in no user line."""
         prompt = attachment.get("prompt")
         mode = attachment.get("commandMode")
@@ -217,22 +291,22 @@ class ClaudeGrammar:
         user = read_user_line({"message": {"content": prompt}})
         if user.said is Said.PROMPT and user.text not in self._prompts:
             self._prompts.append(user.text)
-            yield from self._say(EventKind.PROMPT, Speaker.USER, user.text)
+            self._say(EventKind.PROMPT, Speaker.USER, user.text)
 
-    def _person_ran(self, command: str) -> Iterator[Event]:
+    def _person_ran(self, command: str) -> None:
         draft = self._draft(EventKind.SHELL, Speaker.USER, command)
         self._shell_call = f"user-shell-{draft.line.number}"
         draft.call_id, draft.command = self._shell_call, command
-        yield from self._sequencer.push(draft)
+        self.sequencer.push(draft)
 
-    def _person_saw(self, output: str) -> Iterator[Event]:
+    def _person_saw(self, output: str) -> None:
         draft = self._draft(EventKind.TOOL_RESULT, Speaker.TOOL, output)
         # The log does not tell how such a command ended.
         draft.call_id, draft.status = self._shell_call, ToolStatus.UNKNOWN
         self._shell_call = None
-        yield from self._sequencer.push(draft)
+        self.sequencer.push(draft)
 
-    def _read_result(self, block: Record, record: Record) -> Iterator[Event]:
+    def _read_result(self, block: Record, record: Record) -> None:
         call_id = text_or_none(block.get("tool_use_id"))
         tool = self._tools.pop(call_id, None) if call_id else None
         result = read_result(block, record)
@@ -243,47 +317,47 @@ class ClaudeGrammar:
             draft.kind, draft.speaker, draft.text = EventKind.REPORT, Speaker.OTHER_AGENT, report
         elif tool in QUESTION_TOOLS and result.status is ToolStatus.OK and (said := read_answers(result.text, record)):
             draft.kind, draft.speaker, draft.text, draft.status = EventKind.PROMPT, Speaker.USER, said, None
-        yield from self._sequencer.push(draft)
+        self.sequencer.push(draft)
         if result.said:
             self._prompts.append(result.said)
-            yield from self._say(EventKind.PROMPT, Speaker.USER, result.said)
+            self._say(EventKind.PROMPT, Speaker.USER, result.said)
 
     # --- assistant lines
 
-    def _read_assistant(self, record: Record) -> Iterator[Event]:
+    def _read_assistant(self, record: Record) -> None:
         self._main_lines = True
         self._talk_lines += 1
         message = table(record.get("message"))
         content = message.get("content")
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
         if record.get("isApiErrorMessage") is True or message.get("model") == _ERROR_MODEL:
-            yield from self._read_synthetic(result_text(blocks))
+            self._read_synthetic(result_text(blocks))
             return
         for block in blocks if isinstance(blocks, list) else []:
-            yield from self._read_block(table(block), message.get("stop_reason"))
+            self._read_block(table(block), message.get("stop_reason"))
 
-    def _read_synthetic(self, text: str) -> Iterator[Event]:
+    def _read_synthetic(self, text: str) -> None:
         """Read a line that the program wrote in the assistant's place: an error, as a rule."""
         if text.startswith("[Request interrupted by user"):
-            yield from self._say(EventKind.INTERRUPTED, Speaker.USER, text)
+            self._say(EventKind.INTERRUPTED, Speaker.USER, text)
         elif text.strip() and text.strip() != _NO_ANSWER:
-            yield from self._say(EventKind.FAILED_TURN, Speaker.HARNESS, text)
+            self._say(EventKind.FAILED_TURN, Speaker.HARNESS, text)
 
-    def _read_block(self, block: Record, stop_reason: Any) -> Iterator[Event]:
+    def _read_block(self, block: Record, stop_reason: Any) -> None:
         kind = name_of(block.get("type"))
         if kind == "text":
-            yield from self._read_answer(str(block.get("text") or ""), stop_reason)
+            self._read_answer(str(block.get("text") or ""), stop_reason)
         elif kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
-            yield from self._read_call(block)
+            self._read_call(block)
         elif isinstance(kind, str) and kind.endswith("_tool_result"):
             draft = self._draft(EventKind.TOOL_RESULT, Speaker.TOOL, result_text(block.get("content")))
             draft.call_id, draft.tool = text_or_none(block.get("tool_use_id")), kind.removesuffix("_tool_result")
             draft.status, draft.external = ToolStatus.UNKNOWN, True
-            yield from self._sequencer.push(draft)
+            self.sequencer.push(draft)
         elif kind not in _SILENT_BLOCKS:
             self.counts.unknown(f"assistant/{kind}")
 
-    def _read_answer(self, text: str, stop_reason: Any) -> Iterator[Event]:
+    def _read_answer(self, text: str, stop_reason: Any) -> None:
         if not text.strip() or text.strip() == "(no content)":
             return
         draft = self._draft(EventKind.COMMENTARY, Speaker.ASSISTANT, text)
@@ -292,9 +366,9 @@ class ClaudeGrammar:
         elif stop_reason != "tool_use":
             # Streamed lines were written before the model had ended: what follows tells.
             draft.doubt = Doubt.ANSWER
-        yield from self._sequencer.push(draft)
+        self.sequencer.push(draft)
 
-    def _read_call(self, block: Record) -> Iterator[Event]:
+    def _read_call(self, block: Record) -> None:
         tool = str(block.get("name") or "")
         call_id = text_or_none(block.get("id"))
         given = table(block.get("input"))
@@ -306,7 +380,7 @@ class ClaudeGrammar:
         draft.call_id, draft.tool, draft.command = call_id, tool, command_of(tool, given)
         draft.paths = paths_of(tool, given)
         draft.external = is_external(tool) or block.get("type") == "mcp_tool_use"
-        yield from self._sequencer.push(draft)
+        self.sequencer.push(draft)
 
     # --- drafts
 
@@ -315,5 +389,5 @@ class ClaudeGrammar:
             raise AssertionError("a draft is made while a line is read")
         return Draft(line=self._line, kind=kind, speaker=speaker, text=text, at=self._at, cwd=self._cwd)
 
-    def _say(self, kind: EventKind, speaker: Speaker, text: str) -> Iterator[Event]:
-        yield from self._sequencer.push(self._draft(kind, speaker, text))
+    def _say(self, kind: EventKind, speaker: Speaker, text: str) -> None:
+        self.sequencer.push(self._draft(kind, speaker, text))

@@ -93,7 +93,10 @@ def result_text(content: Any) -> str:
 
 def read_result(block: Mapping[str, Any], record: Mapping[str, Any]) -> Result:
     """Read a tool_result block; ``record`` is the line it stands on, whose siblings tell more."""
-    text = _REMINDER.sub("\n", result_text(block.get("content"))).strip("\n")
+    text = result_text(block.get("content"))
+    if "<system-reminder>" in text:
+        text = _REMINDER.sub("\n", text)
+    text = text.strip("\n")
     beside = table(record.get("toolUseResult"))
     failed = block.get("is_error") is True
     if record.get("toolDenialKind") or (failed and _DENIED.search(text[:4000])):

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any, ClassVar, TypeVar
 
-from memory_pipeline.records import Event, EventKind, Speaker, ToolStatus
+from memory_pipeline.records import EventKind, Speaker, ToolStatus
 from memory_pipeline.rollouts.codex_names import (
     CALLS,
     OUTPUTS,
+    PLAIN_TOOLS,
     SILENT_EVENTS,
     SILENT_ITEMS,
     SILENT_LINES,
@@ -24,7 +26,7 @@ from memory_pipeline.rollouts.codex_names import (
     TURN_FAILURES,
     TURN_STARTS,
 )
-from memory_pipeline.rollouts.codex_session import codex_source, rate_limit
+from memory_pipeline.rollouts.codex_session import codex_source, parent_of, rate_limit
 from memory_pipeline.rollouts.codex_tools import (
     QUESTION_TOOLS,
     REPORT_TOOLS,
@@ -38,37 +40,94 @@ from memory_pipeline.rollouts.codex_tools import (
 )
 from memory_pipeline.rollouts.codex_words import is_harness_text, read_user_message, says_the_same
 from memory_pipeline.rollouts.grammar import (
+    PASSED,
     Doubt,
     Draft,
     LineCounts,
     Record,
     Sequencer,
     SessionNotes,
+    Wanted,
     name_of,
     table,
     text_or_none,
 )
-from memory_pipeline.rollouts.jsonl import RawLine
+from memory_pipeline.rollouts.jsonl import RawLine, SkippedLines, decode_line
 from memory_pipeline.rollouts.paths import plain_path
+from memory_pipeline.rollouts.times import to_seconds
 
-_HEAD = re.compile(
-    rb'\{"timestamp":"([^"\\]{10,40})",(?:"ordinal":\d+,)?"type":"(\w+)","payload":\{(?:"type":"(\w+)"[,}])?'
-    rb'(?:"thread_id":"[\w-]*","turn_id":"[\w-]*","item":\{"type":"(\w+)")?'
-)
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+#: What stands in a log in which the person undid turns.
+ROLLED_BACK = b'"thread_rolled_back"'
+_COMPACTED = "(the context was compacted here)"
 _REMEMBERED = 256  # open calls and the like; a log that leaves more open loses the oldest
 _CWD_TAG = re.compile(r"<cwd>(.*?)</cwd>|Current working directory: (.*)")
+
+# The beginning of an enveloped line: minute, seconds, and the types of line and payload in one piece.
+_HEAD = re.compile(
+    rb'\{"timestamp":"([^"]{17})([0-5]\d\.\d+)Z",(?:"ordinal":\d+,)?"type":"(\w+(?:","payload":\{"type":"\w+)?)"'
+)
+_NEXT_RECORD = b'{"timestamp":"'  # unescaped, inside a line: the beginning of a second record, as a rule
+_RATE_LIMITS = re.compile(rb'"used_percent":\s*\d')
+_TURN_ITEM = re.compile(rb',"thread_id":"[\w-]*","turn_id":"[\w-]*","item":\{"type":"(\w+)"(?:,"id":"([\w-]+)")?')
+_RUN_BY = re.compile(rb'"source":"(\w+)","status":"(\w+)"')
+_RUN_END = re.compile(
+    rb'",(?:"exit_code":(-?\d{1,9}),)?"duration":\{"secs":\d+,"nanos":\d+\}\},'
+    rb'"started_at_ms":\d+,"completed_at_ms":\d+\}\}\Z'
+)
+_RUN_END_BYTES = 200
+_MARKS_BYTES = 400  # what the harness adds to an item stands at the line's end
+_CALL_NAME = re.compile(rb'(?:,"id":"[\w-]*")?(?:,"status":"\w+")?,"name":"(\w+)","(?:arguments|call_id)":"')
+_CALL_ID = re.compile(rb'"call_id":"([\w-]+)"')
+_OUTPUT_OF = re.compile(rb'(?:,"id":"[\w-]*")?,"call_id":"([\w-]+)","output":"')
+
+
+class _Pass(Enum):
+    """Why a line may be passed by."""
+
+    SILENT = 1
+    TOKEN_COUNT = 2
+    TURN_ITEM = 3
+    CALL = 4
+    OUTPUT = 5
+    COMPACTED = 6
+
+
+def _passes() -> Mapping[bytes, _Pass]:
+    """List the beginnings of lines that may be passed by: line type, and payload type where it stands first."""
+    passes = {name.encode(): _Pass.SILENT for name in SILENT_LINES}
+    for line, names in (("response_item", SILENT_ITEMS), ("event_msg", SILENT_EVENTS)):
+        passes |= {f'{line}","payload":{{"type":"{name}'.encode(): _Pass.SILENT for name in names}
+    passes[b"compacted"] = _Pass.COMPACTED
+    passes[b'event_msg","payload":{"type":"token_count'] = _Pass.TOKEN_COUNT
+    passes[b'event_msg","payload":{"type":"item_completed'] = _Pass.TURN_ITEM
+    for name in ("function_call", "custom_tool_call"):
+        passes[f'response_item","payload":{{"type":"{name}'.encode()] = _Pass.CALL
+        passes[f'response_item","payload":{{"type":"{name}_output'.encode()] = _Pass.OUTPUT
+    return passes
+
+
+_PASSES = _passes()
+_SILENT_TURN_ITEMS = frozenset(name.encode() for name in SILENT_TURN_ITEMS)
+_PLAIN_TOOLS = frozenset(name.encode() for name in PLAIN_TOOLS)
 
 
 class CodexGrammar:
     """Reads one rollout of Codex. See ``Grammar`` for what each method promises."""
 
-    def __init__(self) -> None:
+    can_undo: ClassVar[bool] = True
+
+    def __init__(self, wanted: Wanted) -> None:
         self.notes = SessionNotes()
         self.counts = LineCounts()
-        self._sequencer = Sequencer()
+        self.sequencer = Sequencer(undone=wanted.undone, digest=wanted.digest)
+        self._digest = wanted.digest
         self._cwd: str | None = None
         self._meta_seen = False
         self._calls: dict[str, Call] = {}
+        self._plain_calls: dict[bytes, None] = {}  # open calls whose results tell no fact
         self._outcomes: dict[str, Outcome] = {}
         self._events_name_prompts = False  # user_message events were seen: they decide who spoke
         self._told: deque[Draft] = deque(maxlen=8)  # prompts that an event told, and no message said so far
@@ -76,29 +135,87 @@ class CodexGrammar:
         self._shells: deque[tuple[str, str]] = deque(maxlen=8)  # (how it was told, command), told once so far
         self._interrupted = False  # in this turn already: the event and the message say it twice
         self._stream_error: Draft | None = None
+        self._tasks = 0  # tasks that were started so far
+        self._limits: bytes | None = None  # the last line with rate limits that was passed by
         self._line: RawLine | None = None
         self._at: float | None = None
 
-    def glance(self, raw: bytes) -> Record | None:
+    def glance(self, data: bytes, start: int, end: int) -> Record | None:
         """Pass by what repeats or measures: compacted history, world state, token counts, reasoning."""
-        match = _HEAD.match(raw)
-        if match is None or not raw.endswith(b"}"):
+        head = _HEAD.match(data, start, end)
+        if head is None:
             return None
-        stamp, kind, inner, item = (part.decode() if part else None for part in match.groups())
-        silent = (
-            kind in SILENT_LINES
-            or kind == "compacted"
-            or (kind == "response_item" and inner in SILENT_ITEMS)
-            or (kind == "event_msg" and inner in SILENT_EVENTS)
-            or (kind == "event_msg" and inner == "token_count" and b'"used_percent"' not in raw)
-            or (kind == "event_msg" and inner == "item_completed" and item in SILENT_TURN_ITEMS)
-        )
-        # Unescaped, these three bytes stand only between two records on one line.
-        if not silent or b'}{"' in raw:
+        minute, second, kind = head.groups()
+        why = _PASSES.get(kind)
+        if why is None or data.find(_NEXT_RECORD, head.end(), end) >= 0:
             return None
-        return {"timestamp": stamp, "type": kind, "payload": {"type": inner, "item": {"type": item}}}
+        if why is _Pass.TURN_ITEM:
+            if not self._passes_turn_item(data, head.end(), end):
+                return None
+        elif why is _Pass.CALL:
+            if self._digest is None or not self._passes_call(data, start, head.end(), end):
+                return None
+        elif why is _Pass.OUTPUT:
+            if self._digest is None or not self._passes_output(data, start, head.end(), end):
+                return None
+        elif why is _Pass.TOKEN_COUNT:
+            if _RATE_LIMITS.search(data, head.end(), end):
+                self._limits = data[start:end]
+        elif why is _Pass.COMPACTED:
+            return {"timestamp": (minute + second + b"Z").decode("ascii", "replace"), "type": "compacted"}
+        self.notes.note_stamp(minute, second)
+        self.counts.understood_lines += 1
+        return PASSED
 
-    def read(self, record: Record, line: RawLine) -> Iterator[Event]:
+    def _passes_turn_item(self, data: bytes, position: int, end: int) -> bool:
+        item = _TURN_ITEM.match(data, position, end)
+        if item is None:
+            return False
+        kind, call_id = item.groups()
+        if kind in _SILENT_TURN_ITEMS:
+            return True
+        if kind != b"CommandExecution" or call_id is None:
+            return False
+        run = _RUN_BY.search(data, item.end(), end)
+        if run is None or run.group(1).lower().startswith(b"user"):
+            return False
+        if self._digest is None:
+            ended = _RUN_END.search(data, max(item.end(), end - _RUN_END_BYTES), end)
+            if ended is None:
+                return False
+            code = ended.group(1)
+            report = {"status": run.group(2).decode(), "exit_code": None if code is None else int(code)}
+            self._note_outcome(call_id.decode(), reported_outcome(report))
+        return True
+
+    def _passes_call(self, data: bytes, start: int, position: int, end: int) -> bool:
+        name = _CALL_NAME.match(data, position, end)
+        if name is None or name.group(1) not in _PLAIN_TOOLS or data.find(b'"namespace":', name.end(), end) >= 0:
+            return False
+        call = _CALL_ID.search(data, name.start(), end)
+        if call is None or not self._passes_talk(data, start, end):
+            return False
+        _remember(self._plain_calls, call.group(1), None)
+        return True
+
+    def _passes_output(self, data: bytes, start: int, position: int, end: int) -> bool:
+        output = _OUTPUT_OF.match(data, position, end)
+        if output is None or output.group(1) not in self._plain_calls or not self._passes_talk(data, start, end):
+            return False
+        del self._plain_calls[output.group(1)]
+        return True
+
+    def _passes_talk(self, data: bytes, start: int, end: int) -> bool:
+        """Take an ordinary tool's line in by its bytes, unless it decides what something before it was."""
+        if self._told or not self.sequencer.is_settled or self._digest is None:
+            return False
+        if data.find(b'"compaction_output":', max(start, end - _MARKS_BYTES), end) >= 0:
+            return False
+        self._stream_error = None
+        self._digest.add_from_tool(data, start, end)
+        return True
+
+    def read(self, record: Record, line: RawLine) -> None:
         """Read one record of any age."""
         self._line = line
         self._at = self.notes.note_time(record.get("timestamp"))
@@ -112,29 +229,46 @@ class CodexGrammar:
             self._note_cwd(table(payload).get("cwd"))
             self.counts.understood(line)
         elif kind == "event_msg" and isinstance(payload, dict):
-            yield from self._read_event(payload)
+            self._read_event(payload)
         elif kind == "response_item" and isinstance(payload, dict):
             # Newest lines mark a compaction's own output beside the payload.
             if table(record.get("metadata")).get("compaction_output") is True:
                 self.counts.understood(line)
             else:
-                yield from self._read_item(payload)
+                self._read_item(payload)
         elif kind == "compacted":
-            yield from self._talk(EventKind.COMPACTED, Speaker.HARNESS, "(the context was compacted here)")
+            self._talk(EventKind.COMPACTED, Speaker.HARNESS, _COMPACTED)
         elif kind == "inter_agent_communication":
-            yield from self._read_agent_message(table(payload))
+            self._read_agent_message(table(payload))
         elif kind in SILENT_LINES:
             self.counts.understood(line)
         elif payload is None and kind != "error":
-            yield from self._read_item(record)
+            self._read_item(record)
         else:
             self.counts.unknown(kind)
 
-    def close(self) -> Iterator[Event]:
+    def read_inherited(self, line: RawLine) -> None:
+        """Count a copied line. The file's own meta stands before the copies, and is read."""
+        if self._meta_seen:
+            self.counts.understood(line)
+            return
+        for record in decode_line(line, SkippedLines()):
+            if not self._meta_seen:
+                self.read(record, line)
+        # Copies carry the time of the fork; so does the meta.
+        self.notes.started_at = self.notes.last_at = None
+
+    def record_hashes(self) -> bytes:
+        """Give nothing: the records of Codex have no ids of their own."""
+        return b""
+
+    def close(self) -> None:
         """End the last turn."""
-        yield from self._flush_stream_error()
-        yield from self._settle()
-        yield from self._sequencer.end_turn()
+        self._flush_stream_error()
+        self._settle()
+        self.sequencer.end_turn()
+        self._read_passed_limits()
+        self.notes.settle_stamps()
 
     # --- what the session says about itself
 
@@ -156,6 +290,7 @@ class CodexGrammar:
         notes.git_branch = text_or_none(git.get("branch"))
         notes.model_provider = text_or_none(meta.get("model_provider"))
         notes.source = codex_source(meta)
+        notes.forked_from = parent_of(meta)
         self._note_cwd(meta.get("cwd"))
 
     def _note_cwd(self, written: Any) -> None:
@@ -164,44 +299,53 @@ class CodexGrammar:
             self._cwd = folder
             self.notes.cwd = self.notes.cwd or folder
 
-    def _read_rate_limits(self, payload: Record) -> None:
+    def _read_rate_limits(self, payload: Record, at: float | None) -> None:
         limits = table(payload.get("rate_limits"))
-        if self._at is None:
+        if at is None:
             return
-        read = tuple(
-            limit for name in ("primary", "secondary") if (limit := rate_limit(table(limits.get(name)), self._at))
-        )
+        read = tuple(limit for name in ("primary", "secondary") if (limit := rate_limit(table(limits.get(name)), at)))
         self.notes.rate_limits = read or self.notes.rate_limits
+
+    def _read_passed_limits(self) -> None:
+        """Decode the last line with rate limits that was passed by: only the last one counts."""
+        if self._limits is not None:
+            raw, self._limits = self._limits, None
+            for record in decode_line(RawLine(0, 0, raw), SkippedLines()):
+                self._read_rate_limits(table(record.get("payload")), to_seconds(record.get("timestamp")))
 
     # --- event_msg lines
 
-    def _read_event(self, payload: Record) -> Iterator[Event]:
+    def _read_event(self, payload: Record) -> None:
         kind = name_of(payload.get("type"))
         if self._line is not None:
             self.counts.understood(self._line)
         if kind in SILENT_EVENTS or str(kind).startswith("collab_"):
             return
         if kind == "token_count":
-            self._read_rate_limits(payload)
+            self._read_passed_limits()
+            self._read_rate_limits(payload, self._at)
         elif kind == "user_message":
             if payload.get("kind") in (None, "plain"):
-                yield from self._match_prompt(str(payload.get("message") or ""))
+                self._match_prompt(str(payload.get("message") or ""))
         elif kind in TURN_STARTS:
             self._interrupted = False
+            self._tasks += 1
+        elif kind == "thread_rolled_back":
+            self._roll_back(payload.get("num_turns"))
         elif kind in TURN_ENDS:
-            yield from self._end_turn(payload)
+            self._end_turn(payload)
         elif kind == "turn_aborted":
-            yield from self._turn_aborted(str(payload.get("reason") or "interrupted"))
+            self._turn_aborted(str(payload.get("reason") or "interrupted"))
         elif kind in TURN_FAILURES:
             self._stream_error = None
-            yield from self._talk(EventKind.FAILED_TURN, Speaker.HARNESS, _message_of(payload))
+            self._talk(EventKind.FAILED_TURN, Speaker.HARNESS, _message_of(payload))
         elif kind == "stream_error":
             # The program tries again; only when nothing follows did the turn fail.
             self._stream_error = self._draft(EventKind.FAILED_TURN, Speaker.HARNESS, _message_of(payload))
         elif kind in ("exec_command_end", "patch_apply_end", "mcp_tool_call_end"):
-            yield from self._read_ended_call(payload, str(payload.get("call_id") or ""))
+            self._read_ended_call(payload, str(payload.get("call_id") or ""))
         elif kind == "item_completed":
-            yield from self._read_turn_item(table(payload.get("item")))
+            self._read_turn_item(table(payload.get("item")))
         elif kind == "thread_settings_applied":
             settings = table(payload.get("thread_settings"))
             self._note_cwd(settings.get("cwd"))
@@ -209,27 +353,29 @@ class CodexGrammar:
         else:
             self._unknown(f"event_msg/{kind}")
 
-    def _read_turn_item(self, item: Record) -> Iterator[Event]:
+    def _read_turn_item(self, item: Record) -> None:
         kind = name_of(item.get("type"))
         if kind in SILENT_TURN_ITEMS:
             return
         if kind == "UserMessage":
             blocks = item.get("content")
             texts = [str(table(block).get("text") or "") for block in (blocks if isinstance(blocks, list) else [])]
-            yield from self._match_prompt("\n".join(text for text in texts if text))
+            self._match_prompt("\n".join(text for text in texts if text))
         elif kind in ("CommandExecution", "FileChange", "McpToolCall"):
-            yield from self._read_ended_call(item, str(item.get("id") or ""))
+            self._read_ended_call(item, str(item.get("id") or ""))
         else:
             self._unknown(f"item_completed/{kind}")
 
-    def _read_ended_call(self, report: Record, call_id: str) -> Iterator[Event]:
+    def _read_ended_call(self, report: Record, call_id: str) -> None:
         source = str(report.get("source") or "").lower().replace("_", "")
         if source == "usershell":
             command = command_line(report.get("command")) or ""
             output = report.get("aggregated_output", report.get("stdout"))
-            yield from self._person_ran("event", command, str(output or ""), reported_outcome(report), call_id)
+            self._person_ran("event", command, str(output or ""), reported_outcome(report), call_id)
             return
-        outcome = reported_outcome(report)
+        self._note_outcome(call_id, reported_outcome(report))
+
+    def _note_outcome(self, call_id: str, outcome: Outcome) -> None:
         if call_id not in self._calls:
             # What a code-mode script ran has an id of its own; it belongs to the script that is running.
             scripts = [open_id for open_id, call in self._calls.items() if call.is_script]
@@ -241,62 +387,70 @@ class CodexGrammar:
                 outcome = earlier
         _remember(self._outcomes, call_id, outcome)
 
-    def _end_turn(self, payload: Record) -> Iterator[Event]:
-        yield from self._settle()
+    def _roll_back(self, count: Any) -> None:
+        """Take back the person's last turns: what was said in them does not stand."""
+        self._settle()
+        self.sequencer.end_turn()
+        self._stream_error = None
+        if self._line is not None and isinstance(count, int):
+            self.sequencer.roll_back(count, self._line)
+
+    def _end_turn(self, payload: Record) -> None:
+        self._settle()
         if payload.get("error"):
             self._stream_error = None
-            yield from self._talk(EventKind.FAILED_TURN, Speaker.HARNESS, _message_of(payload))
+            self._talk(EventKind.FAILED_TURN, Speaker.HARNESS, _message_of(payload))
         else:
-            yield from self._flush_stream_error()
-        yield from self._sequencer.end_turn()
+            self._flush_stream_error()
+        self.sequencer.end_turn()
 
-    def _turn_aborted(self, reason: str) -> Iterator[Event]:
+    def _turn_aborted(self, reason: str) -> None:
         self._stream_error = None
         if reason == "review_ended" or self._interrupted:
             return
         if reason not in ("interrupted", "replaced"):
-            yield from self._talk(EventKind.FAILED_TURN, Speaker.HARNESS, f"turn aborted: {reason}")
+            self._talk(EventKind.FAILED_TURN, Speaker.HARNESS, f"turn aborted: {reason}")
             return
-        yield from self._talk(EventKind.INTERRUPTED, Speaker.USER, "(the person stopped the turn)")
+        self._talk(EventKind.INTERRUPTED, Speaker.USER, "(the person stopped the turn)")
         self._interrupted = True
 
     # --- response items
 
-    def _read_item(self, payload: Record) -> Iterator[Event]:
+    def _read_item(self, payload: Record) -> None:
         kind = name_of(payload.get("type"))
         if kind in SILENT_ITEMS:
             self._understood()
         elif kind == "message":
-            yield from self._read_message(payload)
+            self._read_message(payload)
         elif kind in CALLS:
-            yield from self._read_call(payload)
+            self._read_call(payload)
         elif kind in OUTPUTS:
-            yield from self._read_output(payload)
+            self._read_output(payload)
         elif kind == "web_search_call":
-            yield from self._read_web_search(payload)
+            self._read_web_search(payload)
         elif kind == "agent_message":
-            yield from self._read_agent_message(payload)
+            self._read_agent_message(payload)
         else:
             self._unknown(kind if "payload" in payload or kind is None else f"response_item/{kind}")
 
-    def _read_message(self, payload: Record) -> Iterator[Event]:
+    def _read_message(self, payload: Record) -> None:
         role = payload.get("role")
         if role == "user":
-            yield from self._read_user(payload)
+            self._read_user(payload)
         elif role == "assistant":
             passthrough = table(payload.get("internal_chat_message_metadata_passthrough"))
             if table(payload.get("metadata")).get("compaction_output") or passthrough.get("compaction_output"):
                 self._understood()
                 return
-            yield from self._read_answer(payload)
+            self._read_answer(payload)
         elif role in ("developer", "system"):
             self._understood()
             text = _joined_text(payload.get("content"))
-            yield from self._push(self._draft(EventKind.CONTEXT, Speaker.HARNESS, text))
+            self._push(self._draft(EventKind.CONTEXT, Speaker.HARNESS, text))
         else:
             self._unknown(f"message/{role}")
 
-    def _read_answer(self, payload: Record) -> Iterator[Event]:
+    def _read_answer(self, payload: Record) -> None:
         text = _joined_text(payload.get("content"))
         if not text.strip():
             self._understood()
@@ -307,28 +461,29 @@ class CodexGrammar:
             draft.kind = EventKind.FINAL_ANSWER
         elif phase != "commentary":
             draft.doubt = Doubt.ANSWER
-        yield from self._talk_draft(draft)
+        self._talk_draft(draft)
 
-    def _read_user(self, payload: Record) -> Iterator[Event]:
+    def _read_user(self, payload: Record) -> None:
         self._understood()
         message = read_user_message(payload)
         if message.context:
             if self._cwd is None and (folder := _CWD_TAG.search(message.context)):
                 self._note_cwd((folder.group(1) or folder.group(2)).strip())
-            yield from self._push(self._draft(EventKind.CONTEXT, Speaker.HARNESS, message.context))
+            self._push(self._draft(EventKind.CONTEXT, Speaker.HARNESS, message.context))
         if message.reports:
-            yield from self._push(self._draft(EventKind.REPORT, Speaker.OTHER_AGENT, message.reports))
+            self._push(self._draft(EventKind.REPORT, Speaker.OTHER_AGENT, message.reports))
         if message.aborted:
-            yield from self._turn_aborted("interrupted")
+            self._turn_aborted("interrupted")
         if message.shell is not None:
             command, output = message.shell
             text, outcome = _shell_result(output)
-            yield from self._person_ran("message", command, text, outcome, f"user-shell-{self._line_number()}")
+            self._person_ran("message", command, text, outcome, f"user-shell-{self._line_number()}")
         if message.spoken.strip():
-            yield from self._read_spoken(message.spoken, sure=message.sure)
+            self._read_spoken(message.spoken, sure=message.sure)
 
-    def _read_spoken(self, text: str, *, sure: bool) -> Iterator[Event]:
+    def _read_spoken(self, text: str, *, sure: bool) -> None:
         draft = self._draft(EventKind.PROMPT, Speaker.USER, text)
+        draft.task = self._tasks
         told = next((told for told in self._told if says_the_same(text, told.text)), None)
         if told is not None:
             self._told.remove(told)
@@ -337,11 +492,11 @@ class CodexGrammar:
         else:
             draft.doubt = Doubt.PROMPT
         if draft.doubt is Doubt.NONE:
-            yield from self._settle()
-            yield from self._open_turn()
-        yield from self._sequencer.push(draft)
+            self._settle()
+            self._open_turn()
+        self.sequencer.push(draft)
 
-    def _match_prompt(self, told: str) -> Iterator[Event]:
+    def _match_prompt(self, told: str) -> None:
         """Use an event that repeats a prompt to find which message in doubt is the person's."""
         if is_harness_text(told.strip()):
             return
@@ -350,32 +505,37 @@ class CodexGrammar:
             if says_the_same(text, told):
                 self._spoken.remove(text)
                 return
-        for draft in self._sequencer.in_doubt():
+        for draft in self.sequencer.in_doubt():
             if says_the_same(draft.text, told):
-                yield from self._open_turn()
-                self._sequencer.decide(draft, spoken=True)
-                yield from self._sequencer.settle_prompts(spoken=False)
+                self._open_turn()
+                self.sequencer.decide(draft, spoken=True)
+                self.sequencer.settle_prompts(spoken=False)
                 return
         if told.strip():
-            self._told.append(self._draft(EventKind.PROMPT, Speaker.USER, told))
+            draft = self._draft(EventKind.PROMPT, Speaker.USER, told)
+            draft.task = self._tasks
+            self._told.append(draft)
 
-    def _open_turn(self) -> Iterator[Event]:
-        yield from self._flush_stream_error()
+    def _open_turn(self) -> None:
+        self._flush_stream_error()
         self._interrupted = False
 
-    def _read_call(self, payload: Record) -> Iterator[Event]:
+    def _read_call(self, payload: Record) -> None:
         call = read_call(payload)
         call_id = text_or_none(payload.get("call_id")) or text_or_none(payload.get("id"))
         if call_id is not None:
             _remember(self._calls, call_id, call)
+            if not call.external and call.tool not in QUESTION_TOOLS and call.tool not in REPORT_TOOLS:
+                _remember(self._plain_calls, call_id.encode("utf-8", "replace"), None)
         draft = self._draft(EventKind.TOOL_CALL, Speaker.ASSISTANT, call.text)
         draft.call_id, draft.tool, draft.command = call_id, call.tool, call.command
         draft.paths, draft.external = call.paths, call.external
-        yield from self._talk_draft(draft)
+        self._talk_draft(draft)
 
-    def _read_output(self, payload: Record) -> Iterator[Event]:
+    def _read_output(self, payload: Record) -> None:
         call_id = text_or_none(payload.get("call_id"))
         call = self._calls.pop(call_id, None) if call_id else None
+        self._plain_calls.pop((call_id or "").encode("utf-8", "replace"), None)
         reported = self._outcomes.pop(call_id, None) if call_id else None
         output = payload.get("output", payload.get("tools", payload.get("result")))
         draft = self._draft(EventKind.TOOL_RESULT, Speaker.TOOL, "")
@@ -383,29 +543,29 @@ class CodexGrammar:
         draft.external = call.external if call else payload.get("type") == "mcp_tool_call_output"
         if call is not None and call.tool in QUESTION_TOOLS and (answers := read_answers(output)):
             draft.kind, draft.speaker, draft.text = EventKind.PROMPT, Speaker.USER, answers
-            yield from self._talk_draft(draft)
+            self._talk_draft(draft)
             return
         draft.text, outcome = read_output(output)
         outcome = outcome.with_events(reported)
         draft.status, draft.exit_code = outcome.status, outcome.exit_code
         if call is not None and call.tool in REPORT_TOOLS:
             draft.kind, draft.speaker = EventKind.REPORT, Speaker.OTHER_AGENT
-        yield from self._talk_draft(draft)
+        self._talk_draft(draft)
 
-    def _read_web_search(self, payload: Record) -> Iterator[Event]:
+    def _read_web_search(self, payload: Record) -> None:
         action = table(payload.get("action"))
         wanted = [str(action[name]) for name in ("query", "url", "pattern") if action.get(name)]
         draft = self._draft(EventKind.TOOL_CALL, Speaker.ASSISTANT, " ".join(wanted))
         draft.call_id, draft.tool, draft.external = text_or_none(payload.get("id")), "web_search", True
-        yield from self._talk_draft(draft)
+        self._talk_draft(draft)
 
-    def _read_agent_message(self, payload: Record) -> Iterator[Event]:
+    def _read_agent_message(self, payload: Record) -> None:
         text = _joined_text(payload.get("content", payload.get("message")))
         self._understood()
         if text.strip():
-            yield from self._talk(EventKind.REPORT, Speaker.OTHER_AGENT, text)
+            self._talk(EventKind.REPORT, Speaker.OTHER_AGENT, text)
 
-    def _person_ran(self, told_by: str, command: str, output: str, outcome: Outcome, call_id: str) -> Iterator[Event]:
+    def _person_ran(self, told_by: str, command: str, output: str, outcome: Outcome, call_id: str) -> None:
         """Yield the person's own shell command and its result, once, though event and message both tell it."""
         other = "message" if told_by == "event" else "event"
         if (other, command) in self._shells:
@@ -414,10 +574,10 @@ class CodexGrammar:
         self._shells.append((told_by, command))
         shell = self._draft(EventKind.SHELL, Speaker.USER, command)
         shell.call_id, shell.command = call_id, command
-        yield from self._talk_draft(shell)
+        self._talk_draft(shell)
         result = self._draft(EventKind.TOOL_RESULT, Speaker.TOOL, output)
         result.call_id, result.status, result.exit_code = call_id, outcome.status, outcome.exit_code
-        yield from self._talk_draft(result)
+        self._talk_draft(result)
 
     # --- drafts
 
@@ -426,33 +586,33 @@ class CodexGrammar:
             raise AssertionError("a draft is made while a line is read")
         return Draft(line=self._line, kind=kind, speaker=speaker, text=text, at=self._at, cwd=self._cwd)
 
-    def _talk(self, kind: EventKind, speaker: Speaker, text: str) -> Iterator[Event]:
-        yield from self._talk_draft(self._draft(kind, speaker, text))
+    def _talk(self, kind: EventKind, speaker: Speaker, text: str) -> None:
+        self._talk_draft(self._draft(kind, speaker, text))
 
-    def _talk_draft(self, draft: Draft) -> Iterator[Event]:
+    def _talk_draft(self, draft: Draft) -> None:
         """Push what is not a user message: whatever user message is still in doubt is decided before it."""
         self._understood()
-        yield from self._settle()
+        self._settle()
         if draft.speaker is Speaker.ASSISTANT or draft.kind is EventKind.TOOL_RESULT:
             self._stream_error = None
-        yield from self._sequencer.push(draft)
+        self.sequencer.push(draft)
 
-    def _push(self, draft: Draft) -> Iterator[Event]:
+    def _push(self, draft: Draft) -> None:
         if draft.text.strip():
-            yield from self._sequencer.push(draft)
+            self.sequencer.push(draft)
 
-    def _settle(self) -> Iterator[Event]:
+    def _settle(self) -> None:
         """Decide every message in doubt: where events name the prompts, one that none names is the harness's."""
-        yield from self._sequencer.settle_prompts(spoken=not self._events_name_prompts)
+        self.sequencer.settle_prompts(spoken=not self._events_name_prompts)
         while self._told:
             # No message said it: the event is the only record of this prompt.
-            yield from self._open_turn()
-            yield from self._sequencer.push(self._told.popleft())
+            self._open_turn()
+            self.sequencer.push(self._told.popleft())
 
-    def _flush_stream_error(self) -> Iterator[Event]:
+    def _flush_stream_error(self) -> None:
         if self._stream_error is not None:
             draft, self._stream_error = self._stream_error, None
-            yield from self._sequencer.push(draft)
+            self.sequencer.push(draft)
 
     def _understood(self) -> None:
         if self._line is not None:
@@ -489,7 +649,7 @@ def _shell_result(output: str) -> tuple[str, Outcome]:
     return rest, Outcome(status=ToolStatus.OK if number == 0 else ToolStatus.FAILED, exit_code=number)
 
 
-def _remember(kept: dict[str, Any], key: str, value: Any) -> None:
+def _remember(kept: dict[_Key, _Value], key: _Key, value: _Value) -> None:
     kept[key] = value
     if len(kept) > _REMEMBERED:
         del kept[next(iter(kept))]

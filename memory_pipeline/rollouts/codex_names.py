@@ -23,7 +23,7 @@ SILENT_EVENTS = frozenset(
         "reasoning_content_delta", "reasoning_raw_content_delta", "exec_command_begin", "exec_command_output_delta",
         "terminal_interaction", "patch_apply_begin", "patch_apply_updated", "mcp_tool_call_begin", "web_search_begin",
         "web_search_end", "image_generation_begin", "image_generation_end", "view_image_tool_call",
-        "thread_name_updated", "thread_rolled_back", "thread_goal_updated", "context_compacted", "item_started",
+        "thread_name_updated", "thread_goal_updated", "context_compacted", "item_started",
         "entered_review_mode", "exited_review_mode", "plan_update", "plan_delta", "undo_started", "undo_completed",
         "background_event", "turn_diff", "deprecation_notice", "warning", "guardian_warning", "guardian_assessment",
         "request_user_input", "request_permissions", "elicitation_request", "exec_approval_request",
@@ -48,3 +48,10 @@ OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output", "tool_se
 TURN_STARTS = frozenset({"task_started", "turn_started"})
 TURN_ENDS = frozenset({"task_complete", "turn_complete", "turn_completed"})
 TURN_FAILURES = frozenset({"error", "turn_failed", "task_failed"})
+#: Tools of the agent itself that bring no words from outside and ask nobody: a reading for facts passes them by.
+PLAIN_TOOLS = frozenset(
+    {
+        "exec_command", "write_stdin", "shell", "shell_command", "local_shell", "container_exec", "apply_patch",
+        "update_plan", "view_image", "read_file", "list_dir", "grep_files",
+    }
+)  # fmt: skip

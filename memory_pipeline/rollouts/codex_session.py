@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from memory_pipeline.records import RateLimit, Source
-from memory_pipeline.rollouts.grammar import Record
+from memory_pipeline.rollouts.grammar import Record, table, text_or_none
 from memory_pipeline.rollouts.times import to_seconds
 
 _OWN_SOURCES = frozenset({"memory_consolidation"})
-_SUBAGENT_SOURCES = frozenset({"subagent", "guardian_review", "review", "guardian"})
+_SUBAGENT_SOURCES = frozenset({"subagent", "guardian_review", "review", "guardian", "thread_spawn"})
 
 
 def codex_source(meta: Record) -> Source:
@@ -19,7 +19,7 @@ def codex_source(meta: Record) -> Source:
     names = [*_names_in(source), *_names_in(thread_source)]
     if any(name in _OWN_SOURCES for name in names):
         return Source.OWN
-    if any(name in _SUBAGENT_SOURCES for name in names):
+    if any(name in _SUBAGENT_SOURCES for name in names) or text_or_none(meta.get("parent_thread_id")):
         return Source.SUBAGENT
     if source is None:
         source = {"codex_exec": "exec", "codex_mcp": "mcp", "codex_mcp_server": "mcp"}.get(
@@ -28,6 +28,11 @@ def codex_source(meta: Record) -> Source:
     if source in ("cli", "vscode"):
         return Source.INTERACTIVE
     return Source.HEADLESS if source in ("exec", "mcp") else Source.OTHER
+
+
+def parent_of(meta: Record) -> str | None:
+    """Name the thread that a fork was made of, by copy or by reference; None when it is no fork."""
+    return text_or_none(meta.get("forked_from_id")) or text_or_none(table(meta.get("history_base")).get("thread_id"))
 
 
 def _names_in(source: Any) -> Sequence[str]:

@@ -1,20 +1,24 @@
 """What the grammars share: session notes, drafts of events, and the order in which drafts become events.
 
-A grammar gets one decoded record at a time and answers with drafts. Some can't be judged by themselves: whether an
-answer ended its turn shows only in what follows, and in some logs whether a message is a person's shows in the line
-after it. Such drafts are held back, and everything behind them, so that the log's order stands.
+A grammar gets one decoded record at a time and pushes drafts. Some can't be judged by themselves: whether an answer
+ended its turn shows only in what follows, and in some logs whether a message is a person's shows in the line after it.
+Such drafts are held back, and everything behind them, so that the log's order stands. Released drafts wait in
+``Sequencer.ready`` for the reader, who takes them after every line.
 """
 
 from __future__ import annotations
 
+import hashlib
+import zlib
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from memory_pipeline.records import Event, EventKind, RateLimit, Source, Speaker, ToolStatus
-from memory_pipeline.rollouts.jsonl import RawLine
+from memory_pipeline.rollouts.jsonl import MEDIA_LEFT_OUT, MEDIA_RUN_BYTES, RawLine
+from memory_pipeline.rollouts.lineage import WHOLE_FILE, OwnPart
 from memory_pipeline.rollouts.times import to_seconds
 
 Record = Mapping[str, Any]
@@ -46,6 +50,32 @@ class Draft:
     exit_code: int | None = None
     external: bool = False
     doubt: Doubt = Doubt.NONE
+    task: int | None = None  # which task of the agent a typed prompt opened, 0 where logs don't tell tasks
+    turn: int = 0
+    opens_unit: bool = False  # a rollback undoes from here, or from an earlier such draft
+
+    def event(self) -> Event:
+        """Make the event, once nothing about the draft is open."""
+        line = self.line
+        return Event(
+            kind=self.kind,
+            speaker=self.speaker,
+            text=self.text,
+            at=self.at,
+            byte_start=line.byte_start,
+            byte_end=line.byte_end,
+            line_number=line.number,
+            line_sha256=line.sha256,
+            turn=self.turn,
+            cwd=self.cwd,
+            call_id=self.call_id,
+            tool=self.tool,
+            command=self.command,
+            paths=self.paths,
+            status=self.status,
+            exit_code=self.exit_code,
+            external=self.external,
+        )
 
 
 @dataclass(kw_only=True, slots=True)
@@ -62,16 +92,43 @@ class SessionNotes:
     started_at: float | None = None
     last_at: float | None = None  # the latest believable time of any record
     rate_limits: tuple[RateLimit, ...] = ()
+    forked_from: str | None = None  # the thread of which this one is a fork
+    _minute: bytes = b""  # the minute of the stamps noted last, and the earliest and latest second of it
+    _first_second: bytes = b""
+    _last_second: bytes = b""
 
     def note_time(self, value: Any) -> float | None:
         """Read a record's time and keep the earliest and the latest."""
         at = to_seconds(value)
         if at is not None:
-            if self.started_at is None or at < self.started_at:
-                self.started_at = at
-            if self.last_at is None or at > self.last_at:
-                self.last_at = at
+            self._keep_time(at)
         return at
+
+    def note_stamp(self, minute: bytes, second: bytes) -> None:
+        """Note a time as ``2026-01-02T03:04:`` and ``05.678``, UTC: what nearly every line has, without decoding.
+
+        ``settle_stamps`` must follow, sooner or later.
+        """
+        if minute != self._minute:
+            self.settle_stamps()
+            self._minute, self._first_second, self._last_second = minute, second, second
+        elif second > self._last_second:
+            self._last_second = second
+        elif second < self._first_second:
+            self._first_second = second
+
+    def settle_stamps(self) -> None:
+        """Bring the stamps noted so far into the earliest and the latest time."""
+        if self._minute:
+            for second in (self._first_second, self._last_second):
+                self.note_time((self._minute + second + b"Z").decode())
+            self._minute = b""
+
+    def _keep_time(self, at: float) -> None:
+        if self.last_at is None or at > self.last_at:
+            self.last_at = at
+        if self.started_at is None or at < self.started_at:
+            self.started_at = at
 
 
 @dataclass(kw_only=True, slots=True)
@@ -93,69 +150,131 @@ class LineCounts:
         self.unknown_types[str(name)[:80]] += 1
 
 
+#: What a glance gives for a line of which nothing is left to read.
+PASSED: Record = {}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wanted:
+    """What a reading is asked for: which part of the file, and without which turns.
+
+    With a ``digest`` the reading is lean: it wants the facts alone, and what was said goes into the digest.
+    """
+
+    own: OwnPart = WHOLE_FILE
+    undone: Sequence[tuple[int, int]] = ()
+    digest: ContentDigest | None = None
+
+
 class Grammar(Protocol):
-    """How one agent's log is read. A new agent is one such class and its fixtures."""
+    """How one agent's log is read, made from a ``Wanted``. A new agent is one such class and its fixtures."""
+
+    can_undo: ClassVar[bool]  # whether its logs can take turns back
 
     notes: SessionNotes
     counts: LineCounts
+    sequencer: Sequencer
 
-    def glance(self, raw: bytes) -> Record | None:
-        """Recognise a bulky line whose content can't matter by its first bytes, and give a record to read in its stead.
+    def glance(self, data: bytes, start: int, end: int) -> Record | None:
+        """Recognise a bulky line, ``data[start:end]``, whose content can't matter, and take from its bytes what does.
 
-        None means: decode it. Only whole lines that hold a single record may be passed by.
+        None: decode it. ``PASSED``: there is nothing to read. Else a record to be read in its stead. Only whole lines
+        that hold a single record may be passed by. In a lean reading the results of ordinary tools are such lines too.
         """
         ...
 
-    def read(self, record: Record, line: RawLine) -> Iterator[Event]:
-        """Read one record; yield the events that are certain by now, in the log's order."""
+    def read(self, record: Record, line: RawLine) -> None:
+        """Read one record; what it says goes to the sequencer."""
         ...
 
-    def close(self) -> Iterator[Event]:
-        """Yield what was held back, at the end of the log."""
+    def read_inherited(self, line: RawLine) -> None:
+        """Take from a line of another thread's, copied to this file's beginning, what tells of this file."""
+        ...
+
+    def record_hashes(self) -> bytes:
+        """Give the hashes of the records' own ids, in order, eight bytes each; empty where records have none."""
+        ...
+
+    def close(self) -> None:
+        """Settle what was held back, at the end of the log."""
         ...
 
 
 # What shows that the answer before it was the last word of its turn.
 _ENDS_A_TURN = frozenset({EventKind.PROMPT, EventKind.SHELL, EventKind.COMPACTED, EventKind.REPORT})
+_FROM_TOOLS = frozenset({EventKind.TOOL_CALL, EventKind.TOOL_RESULT})
 
 
 class Sequencer:
-    """Turns drafts into events in the log's order, holding back what is in doubt. Counts the turns."""
+    """Turns drafts into settled ones in the log's order, holding back what is in doubt. Counts the turns.
 
-    def __init__(self) -> None:
+    ``undone`` lists byte ranges of turns that the person undid; drafts from there are dropped. A reading of events is
+    given the ranges of the whole log, which a reading before it has gathered here.
+    """
+
+    def __init__(self, *, undone: Sequence[tuple[int, int]] = (), digest: ContentDigest | None = None) -> None:
+        self.ready: list[Draft] = []
+        self.undone: list[tuple[int, int]] = list(undone)
+        self.digest = digest
+        self._knows_undone = bool(undone)
         self._held: deque[Draft] = deque()
         self._turn = 0
+        self._units: list[int] = []  # where each standing unit of rollback starts
+        self._last_task = -1
 
-    def push(self, draft: Draft) -> Iterator[Event]:
-        """Take a draft; yield every event that is certain by now."""
-        self._held.append(draft)
-        return self._released()
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is held back."""
+        return not self._held
 
-    def settle_prompts(self, *, spoken: bool) -> Iterator[Event]:
+    def push(self, draft: Draft) -> None:
+        """Take a draft; what is certain by now is released."""
+        if self.digest is not None:
+            self.digest.add_line(draft.line, from_tool=draft.kind in _FROM_TOOLS)
+        if self._held or draft.doubt is not Doubt.NONE:
+            self._held.append(draft)
+            self._advance()
+        else:
+            self._release(draft)
+
+    def settle_prompts(self, *, spoken: bool) -> None:
         """Decide every message in doubt: a person's prompt, or the harness's words."""
+        if not self._held:
+            return
         for draft in self._held:
             if draft.doubt is Doubt.PROMPT:
                 self.decide(draft, spoken=spoken)
-        return self._released()
+        self._advance()
 
     def decide(self, draft: Draft, *, spoken: bool) -> None:
-        """Decide one message in doubt. What it frees is yielded by the next call."""
+        """Decide one message in doubt. What it frees is released by the next call."""
         draft.doubt = Doubt.NONE
         if not spoken:
-            draft.kind, draft.speaker = EventKind.CONTEXT, Speaker.HARNESS
+            draft.kind, draft.speaker, draft.task = EventKind.CONTEXT, Speaker.HARNESS, None
 
     def in_doubt(self) -> list[Draft]:
         """List the messages of which it is open whether a person spoke them, newest first."""
         return [draft for draft in reversed(self._held) if draft.doubt is Doubt.PROMPT]
 
-    def end_turn(self) -> Iterator[Event]:
+    def end_turn(self) -> None:
         """Take it that the turn ended here: an answer in doubt was the final one."""
         for draft in self._held:
             if draft.doubt is Doubt.ANSWER:
                 draft.kind, draft.doubt = EventKind.FINAL_ANSWER, Doubt.NONE
-        return self._released()
+        self._advance()
 
-    def _released(self) -> Iterator[Event]:
+    def roll_back(self, count: int, line: RawLine) -> None:
+        """Undo the last ``count`` units: from the oldest one's prompt to the end of this line, nothing stands."""
+        if self._knows_undone or count <= 0 or not self._units:
+            return
+        start = self._units[max(0, len(self._units) - count)]
+        del self._units[max(0, len(self._units) - count) :]
+        self._last_task = -1
+        if self.digest is not None:
+            self.digest.add_line(line, from_tool=False)
+        self.undone.append((start, line.byte_end))
+
+    def _advance(self) -> None:
         while self._held:
             head = self._held[0]
             if head.doubt is Doubt.PROMPT:
@@ -165,7 +284,7 @@ class Sequencer:
                 if kind is None:
                     return
                 head.kind = kind
-            yield self._event(self._held.popleft())
+            self._release(self._held.popleft())
 
     def _kind_of_answer(self) -> EventKind | None:
         for position, draft in enumerate(self._held):
@@ -176,29 +295,63 @@ class Sequencer:
             return EventKind.FINAL_ANSWER if draft.kind in _ENDS_A_TURN else EventKind.COMMENTARY
         return None
 
-    def _event(self, draft: Draft) -> Event:
+    def _release(self, draft: Draft) -> None:
+        start = draft.line.byte_start
+        if self.undone and any(begin <= start < end for begin, end in self.undone):
+            return
         if draft.kind is EventKind.PROMPT:
             self._turn += 1
-        line = draft.line
-        return Event(
-            kind=draft.kind,
-            speaker=draft.speaker,
-            text=draft.text,
-            at=draft.at,
-            byte_start=line.byte_start,
-            byte_end=line.byte_end,
-            line_number=line.number,
-            line_sha256=line.sha256,
-            turn=self._turn,
-            cwd=draft.cwd,
-            call_id=draft.call_id,
-            tool=draft.tool,
-            command=draft.command,
-            paths=draft.paths,
-            status=draft.status,
-            exit_code=draft.exit_code,
-            external=draft.external,
-        )
+            if draft.task is not None and (draft.task == 0 or draft.task != self._last_task):
+                self._last_task = draft.task
+                self._units.append(start)
+                draft.opens_unit = True
+        draft.turn = self._turn
+        self.ready.append(draft)
+
+
+class ContentDigest:
+    """A digest over the lines that say something, in order: equal digests mean that nothing new was said.
+
+    A line of talk goes in whole. Of a tool's line longer than a kilobyte, its length, a checksum of all of it, its
+    beginning (which holds time and call) and its end go in: the bulk of a log is read at the speed of a checksum. What
+    is long enough to hold media goes in by length and checksum, the same whether or not its media was left out.
+    """
+
+    _LONG = 1 << 10
+    _EDGE = 1 << 9
+
+    def __init__(self) -> None:
+        self._digest = hashlib.sha256()
+        self._last_line = 0
+
+    def add_line(self, line: RawLine, *, from_tool: bool) -> None:
+        """Take a line in, once though several drafts come from it."""
+        if line.number == self._last_line:
+            return
+        self._last_line = line.number
+        if line.byte_end - line.byte_start > MEDIA_RUN_BYTES:
+            self._digest.update(b"%d %d\n" % (line.byte_end - line.byte_start, line.crc32))
+        elif from_tool:
+            self.add_from_tool(line.raw, 0, len(line.raw))
+        else:
+            self._digest.update(b"%d\n%b" % (len(line.raw), line.raw))
+
+    def add_from_tool(self, data: bytes, start: int, end: int) -> None:
+        """Take in a tool's whole line that was not decoded: ``data[start:end]``."""
+        length = end - start
+        if length <= self._LONG:
+            self._digest.update(b"%d\n%b" % (length, data[start:end]))
+            return
+        checksum = zlib.crc32(memoryview(data)[start:end])
+        if length <= MEDIA_RUN_BYTES:
+            edges = (data[start : start + self._EDGE], data[end - self._EDGE : end])
+            self._digest.update(b"%d %d\n%b%b" % (length, checksum, *edges))
+        else:
+            self._digest.update(b"%d %d\n" % (length, checksum))
+
+    def hexdigest(self) -> str:
+        """Give the digest of what was taken in so far."""
+        return self._digest.hexdigest()
 
 
 def text_or_none(value: Any) -> str | None:
@@ -219,5 +372,8 @@ def table(value: Any) -> Mapping[str, Any]:
 def image_marker(source: Any) -> str:
     """Stand in for an inline image: ``[image, 12345 bytes]``, by the length of its encoding."""
     encoded = source if isinstance(source, str) else table(source).get("data")
-    inline = isinstance(encoded, str) and not encoded.startswith(("http:", "https:", "file:"))
-    return f"[image, {len(encoded)} bytes]" if inline and isinstance(encoded, str) else "[image]"
+    if not isinstance(encoded, str) or encoded.startswith(("http:", "https:", "file:")):
+        return "[image]"
+    left_out = list(MEDIA_LEFT_OUT.finditer(encoded)) if "[" in encoded else []
+    size = len(encoded) + sum(int(match.group(1)) - len(match.group()) for match in left_out)
+    return f"[image, {size} bytes]"

@@ -8,7 +8,9 @@ first line. Whatever can't be kept is counted by reason:
 - ``nul``: nothing but NUL bytes, or broken by them; ``not_object``: JSON, but no object; ``too_long``: over the cap
 - ``cut_frame``, ``past_limit``, ``vanished``: the file as a whole broke off there
 
-Blank lines are no loss and are not counted.
+Blank lines are no loss and are not counted. Nor is inline media: where a line runs on for a chunk without a blank, a
+quote or an escape, that run is left out while it streams by, a marker with its size stands in its place, and the rest
+of the line is read. The byte range and the hash are those of the whole line all the same.
 """
 
 from __future__ import annotations
@@ -16,13 +18,19 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import orjson
 
 MAX_LINE_BYTES = 32 << 20
+#: What stands in place of media that was left out: its size in bytes.
+MEDIA_LEFT_OUT = re.compile(r"\[(\d+) bytes of media left out\]")
+#: Only a piece of at least this length is taken for media.
+MEDIA_RUN_BYTES = 1 << 17
 _LISTED_LINES = 100
 _BOM = b"\xef\xbb\xbf"
 # What starts a record of either agent: where a new record may begin behind one that a kill tore off.
@@ -34,20 +42,26 @@ _DECODER = json.JSONDecoder(strict=False)
 
 
 class RawLine:
-    """One line as it stands in the plain text: its number (from 1), its byte range, its bytes without the line end."""
+    """One line as it stands in the plain text: its number (from 1), its byte range, its bytes without the line end.
 
-    __slots__ = ("_sha256", "byte_start", "number", "raw")
+    ``byte_end`` is exclusive. ``raw`` is shorter than the range where inline media was left out of it.
+    """
 
-    def __init__(self, number: int, byte_start: int, raw: bytes) -> None:
+    __slots__ = ("_crc32", "_sha256", "byte_end", "byte_start", "number", "raw")
+
+    def __init__(self, number: int, byte_start: int, raw: bytes, whole: WholeLine | None = None) -> None:
+        """Take a line; ``whole`` tells of the whole line where ``raw`` is not all of it."""
         self.number = number
         self.byte_start = byte_start
         self.raw = raw
-        self._sha256: str | None = None
+        self.byte_end = byte_start + (len(raw) if whole is None else whole.length)
+        self._sha256 = None if whole is None else whole.sha256
+        self._crc32 = None if whole is None else whole.crc32
 
     @property
-    def byte_end(self) -> int:
-        """Where the line ends (exclusive, without the line end)."""
-        return self.byte_start + len(self.raw)
+    def is_whole(self) -> bool:
+        """Whether ``raw`` is all of the line: nothing was left out."""
+        return len(self.raw) == self.byte_end - self.byte_start
 
     @property
     def sha256(self) -> str:
@@ -55,6 +69,22 @@ class RawLine:
         if self._sha256 is None:
             self._sha256 = hashlib.sha256(self.raw).hexdigest()
         return self._sha256
+
+    @property
+    def crc32(self) -> int:
+        """A checksum of the line's bytes, several times quicker than the hash."""
+        if self._crc32 is None:
+            self._crc32 = zlib.crc32(self.raw)
+        return self._crc32
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WholeLine:
+    """What a line was before media was left out of it. Of hash and checksum, one was computed while it streamed by."""
+
+    length: int
+    sha256: str | None = None
+    crc32: int | None = None
 
 
 class SkippedLines:
@@ -71,67 +101,199 @@ class SkippedLines:
             self.places.append((line_number, reason))
 
 
-class LineReader:
-    """Splits chunks of plain text into raw lines, holding at most one line of at most ``max_line_bytes``.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LineBlock:
+    """Whole lines that stand together, ``data[begin:end]``, each with its line end; or one line that spans chunks.
 
+    The first is line ``number`` and starts at ``byte_start`` of the plain text. Blank lines are among them.
+    """
+
+    number: int
+    byte_start: int
+    data: bytes
+    begin: int
+    end: int
+    line: RawLine | None = None  # the line that spans chunks, already counted; the rest then is empty
+
+
+class LineReader:
+    """Splits chunks of plain text into lines, holding at most one line of at most ``max_line_bytes``.
+
+    Iterated, it gives raw lines; ``blocks`` gives them many at once, for a reader that looks at most of them shortly.
     After the iteration ``total_lines`` is the number of lines that were not blank, skipped ones included.
     """
 
-    def __init__(self, chunks: Iterable[bytes], skipped: SkippedLines, *, max_line_bytes: int = MAX_LINE_BYTES) -> None:
+    def __init__(
+        self,
+        chunks: Iterable[bytes],
+        skipped: SkippedLines,
+        *,
+        max_line_bytes: int = MAX_LINE_BYTES,
+        hashes: bool = True,
+    ) -> None:
+        """Take the chunks; without ``hashes`` a line out of which media was left has its checksum alone."""
         self.total_lines = 0
         self.last_number = 0
         self._chunks = chunks
         self._skipped = skipped
+        self._held = _HeldLine(max_line_bytes, hashes=hashes)
         self._max_line_bytes = max_line_bytes
-        self._pieces: list[bytes] = []
-        self._held_bytes = 0
 
     def __iter__(self) -> Iterator[RawLine]:
-        line_start = 0
-        for chunk in self._chunks:
-            *ended, rest = chunk.split(b"\n")
-            for piece in ended:
-                length = self._held_bytes + len(piece)
-                line = self._end_line(line_start, piece)
-                line_start += length + 1
+        for block in self.blocks():
+            if block.line is not None:
+                yield block.line
+                continue
+            begin, number = block.begin, block.number
+            while begin < block.end:
+                end = block.data.index(b"\n", begin)
+                line = self.line(number, block.byte_start + begin - block.begin, block.data[begin:end])
+                begin, number = end + 1, number + 1
                 if line is not None:
                     yield line
-            self._hold(rest)
-        if self._held_bytes:
-            line = self._end_line(line_start, b"")
-            if line is not None:
-                yield line
+            self.last_number = number - 1
 
-    def _hold(self, piece: bytes) -> None:
-        """Keep the beginning of a line, or only its length once it is over the cap."""
+    def blocks(self) -> Iterator[LineBlock]:
+        """Yield the lines in blocks. The caller counts those of ``data``: in ``last_number``, and by ``line``."""
+        byte_start = 0
+        for chunk in self._chunks:
+            begin, end = 0, chunk.rfind(b"\n") + 1
+            if self._held.length and end:
+                begin = chunk.index(b"\n") + 1
+                length = self._held.length + begin
+                yield from self._end_held(byte_start, chunk[: begin - 1])
+                byte_start += length
+            if begin < end:
+                yield LineBlock(number=self.last_number + 1, byte_start=byte_start, data=chunk, begin=begin, end=end)
+                byte_start += end - begin
+            if end < len(chunk):
+                self._held.add(chunk[end:])
+        if self._held.length:
+            yield from self._end_held(byte_start, b"")
+
+    def line(self, number: int, byte_start: int, raw: bytes) -> RawLine | None:
+        """Count one line of a block and give it without its line end, None when it is blank or too long."""
+        if not raw or raw.isspace():
+            return None
+        self.total_lines += 1
+        if len(raw) > self._max_line_bytes:
+            self._skipped.add("too_long", number)
+            return None
+        return RawLine(number, byte_start, raw[:-1] if raw.endswith(b"\r") else raw)
+
+    def _end_held(self, byte_start: int, last: bytes) -> Iterator[LineBlock]:
+        self.last_number += 1
+        self._held.add(last)
+        line = self._held.end(self.last_number, byte_start)
+        if self._held.is_too_long:
+            self.total_lines += 1
+            self._skipped.add("too_long", self.last_number)
+        elif line is not None:
+            self.total_lines += 1
+            yield LineBlock(number=self.last_number, byte_start=byte_start, data=b"", begin=0, end=0, line=line)
+        self._held.clear()
+
+
+class _HeldLine:
+    """A line that spans chunks, while it is put together: all of it, or without its media, or only its length."""
+
+    def __init__(self, max_bytes: int, *, hashes: bool) -> None:
+        self._max_bytes = max_bytes
+        self._hashes = hashes
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget the line, ready for the next."""
+        self.length = 0
+        self.is_too_long = False
+        self._pieces: list[bytes] = []
+        self._kept_bytes = 0
+        self._left_out = 0  # bytes of media since the last kept piece
+        self._digest: _Digest | None = None  # of all but the last piece, once media was left out
+        self._last = b""
+
+    def add(self, piece: bytes) -> None:
+        """Take the next piece of the line."""
         if not piece:
             return
-        self._held_bytes += len(piece)
-        if self._held_bytes > self._max_line_bytes:
-            self._pieces.clear()
+        self.length += len(piece)
+        if self.is_too_long:
+            return
+        is_media = len(piece) >= MEDIA_RUN_BYTES and bool(self._pieces) and _is_media(piece)
+        if is_media and self._digest is None:
+            self._digest = _Sha256() if self._hashes else _Crc32()
+            self._digest.update(b"".join(self._pieces))
+        elif self._digest is not None:
+            self._digest.update(self._last)
+        self._last = piece
+        if is_media:
+            self._left_out += len(piece)
+        else:
+            self._mark_media()
+            self._keep(piece)
+
+    def end(self, number: int, start: int) -> RawLine | None:
+        """Give the line without its line end, None when it is blank or too long."""
+        if self.is_too_long:
+            return None
+        self._mark_media()
+        raw = b"".join(self._pieces)
+        self._pieces = []
+        length = self.length
+        if raw.endswith(b"\r"):
+            raw, length, self._last = raw[:-1], length - 1, self._last[:-1]
+        if not raw or raw.isspace():
+            return None
+        if self._digest is None:
+            return RawLine(number, start, raw)
+        self._digest.update(self._last)
+        return RawLine(number, start, raw, self._digest.whole_line(length))
+
+    def _mark_media(self) -> None:
+        if self._left_out:
+            mark, self._left_out = b"[%d bytes of media left out]" % self._left_out, 0
+            self._keep(mark)
+
+    def _keep(self, piece: bytes) -> None:
+        self._kept_bytes += len(piece)
+        if self._kept_bytes > self._max_bytes:
+            self.is_too_long = True
+            self._pieces = []
         else:
             self._pieces.append(piece)
 
-    def _end_line(self, start: int, last: bytes) -> RawLine | None:
-        self.last_number += 1
-        length = self._held_bytes + len(last)
-        if self._held_bytes:
-            self._pieces.append(last)
-            raw = b"".join(self._pieces)
-            self._pieces.clear()
-            self._held_bytes = 0
-        else:
-            raw = last
-        if length > self._max_line_bytes:
-            self.total_lines += 1
-            self._skipped.add("too_long", self.last_number)
-            return None
-        if raw.endswith(b"\r"):
-            raw = raw[:-1]
-        if not raw.strip():
-            return None
-        self.total_lines += 1
-        return RawLine(self.last_number, start, raw)
+
+def _is_media(piece: bytes) -> bool:
+    """Whether a long piece from inside a line is no text: in all of it no blank, no quote, no escape."""
+    return piece.isascii() and b" " not in piece and b"\\" not in piece and b'"' not in piece
+
+
+class _Digest(Protocol):
+    """What is computed of a whole line while it streams by."""
+
+    def update(self, piece: bytes) -> object: ...
+
+    def whole_line(self, length: int) -> WholeLine: ...
+
+
+class _Sha256:
+    def __init__(self) -> None:
+        self._digest = hashlib.sha256()
+        self.update = self._digest.update
+
+    def whole_line(self, length: int) -> WholeLine:
+        return WholeLine(length=length, sha256=self._digest.hexdigest())
+
+
+class _Crc32:
+    def __init__(self) -> None:
+        self._sum = 0
+
+    def update(self, piece: bytes) -> None:
+        self._sum = zlib.crc32(piece, self._sum)
+
+    def whole_line(self, length: int) -> WholeLine:
+        return WholeLine(length=length, crc32=self._sum)
 
 
 def decode_line(line: RawLine, skipped: SkippedLines) -> list[dict[str, Any]]:

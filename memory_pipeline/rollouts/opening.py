@@ -18,9 +18,10 @@ from memory_pipeline.errors import RolloutError, VanishedError
 from memory_pipeline.records import RolloutFile
 from memory_pipeline.rollouts.homes import log_roots
 
-CHUNK_BYTES = 1 << 20
+CHUNK_BYTES = 1 << 17
 # A zstd block of four bytes may stand for 128 KiB: small bites keep a decompression bomb from filling memory.
 _COMPRESSED_BITE_BYTES = 2 << 10
+_GATHERED_BYTES = CHUNK_BYTES  # what the bites give is handed on in pieces of at least this size
 _MAX_ZSTD_WINDOW_BYTES = 1 << 26
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NO_ATIME = getattr(os, "O_NOATIME", 0)
@@ -84,6 +85,8 @@ class PlainText:
 
         context = zstandard.ZstdDecompressor(max_window_size=_MAX_ZSTD_WINDOW_BYTES)
         frame = None
+        pieces: list[bytes] = []
+        gathered = 0
         for chunk in self._stored(CHUNK_BYTES):
             for start in range(0, len(chunk), _COMPRESSED_BITE_BYTES):
                 bite = chunk[start : start + _COMPRESSED_BITE_BYTES]
@@ -93,14 +96,19 @@ class PlainText:
                         plain = frame.decompress(bite)
                     except zstandard.ZstdError:
                         self.cut = "cut_frame"
+                        yield b"".join(pieces)
                         return
                     bite = frame.unused_data if frame.eof else b""
                     if frame.eof:
                         frame = None
-                    if plain:
-                        yield plain
+                    pieces.append(plain)
+                    gathered += len(plain)
+                    if gathered >= _GATHERED_BYTES:
+                        yield b"".join(pieces)
+                        pieces, gathered = [], 0
         if frame is not None:
             self.cut = "cut_frame"
+        yield b"".join(pieces)
 
 
 def open_rollout(file: RolloutFile, home: str, *, max_bytes: int) -> PlainText:

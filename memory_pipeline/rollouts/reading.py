@@ -1,27 +1,34 @@
 """The room's front door: a rollout as a stream of events, and the facts of its thread.
 
-One streaming pass each, in memory bounded by the longest line; every line is decoded at most once.
+One streaming pass each, in memory bounded by the longest line; every line is decoded at most once. Only a log in which
+the person undid turns is read twice for its events.
 """
 
 from __future__ import annotations
 
-import hashlib
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from memory_pipeline.errors import RolloutError
 from memory_pipeline.records import Agent, Event, EventKind, RolloutFile, Source, ThreadFacts
 from memory_pipeline.rollouts.claude import ClaudeGrammar
-from memory_pipeline.rollouts.codex import CodexGrammar
-from memory_pipeline.rollouts.grammar import Grammar, SessionNotes
+from memory_pipeline.rollouts.codex import ROLLED_BACK, CodexGrammar
+from memory_pipeline.rollouts.grammar import ContentDigest, Draft, Grammar, Sequencer, SessionNotes, Wanted
 from memory_pipeline.rollouts.homes import is_below
-from memory_pipeline.rollouts.jsonl import LineReader, SkippedLines, decode_line
+from memory_pipeline.rollouts.jsonl import LineBlock, LineReader, RawLine, SkippedLines, decode_line
+from memory_pipeline.rollouts.lineage import WHOLE_FILE, OwnPart
 from memory_pipeline.rollouts.opening import open_rollout
 from memory_pipeline.rollouts.paths import plain_path
 
-_GRAMMARS: Mapping[Agent, type[Grammar]] = {Agent.CODEX: CodexGrammar, Agent.CLAUDE: ClaudeGrammar}
+_GRAMMARS: Mapping[Agent, type[CodexGrammar | ClaudeGrammar]] = {
+    Agent.CODEX: CodexGrammar,
+    Agent.CLAUDE: ClaudeGrammar,
+}
 _TITLE_CHARS = 80
-_OWN_FOLDER = re.compile(r"/\.codex/memories(?:_v2)?(?:/|$)")
+_BRACE = ord("}")
+_OWN_FOLDER = re.compile(r"/\.codex/memories(?:_v2)?(?:/|$)|/\.claude/projects/[^/]+/memory(?:/|$)")
 
 
 class RolloutReading:
@@ -32,15 +39,17 @@ class RolloutReading:
     ``total_lines`` counts every line that is not blank, ``understood_lines`` those of a known type.
     """
 
-    def __init__(self, file: RolloutFile, home: str, *, max_bytes: int) -> None:
+    def __init__(self, file: RolloutFile, home: str, *, max_bytes: int, own: OwnPart | None = None) -> None:
         self.notes = SessionNotes()
         self.mtime: float | None = None
         self.unknown_types: Mapping[str, int] = {}
         self.understood_lines = 0
         self.total_lines = 0
+        self.record_hashes = b""
         self._file = file
         self._home = home
         self._max_bytes = max_bytes
+        self._own = own or WHOLE_FILE
         self._skipped = SkippedLines()
 
     @property
@@ -54,19 +63,47 @@ class RolloutReading:
         return tuple(self._skipped.places)
 
     def __iter__(self) -> Iterator[Event]:
-        if self._file.agent not in _GRAMMARS:
-            raise RolloutError(f"{self._file.path}: there is no grammar for logs of {self._file.agent.value}")
-        grammar = _GRAMMARS[self._file.agent]()
+        grammar_of = _grammar_of(self._file)
+        undone = self._undone_ranges() if grammar_of.can_undo else ()
+        grammar = grammar_of(Wanted(own=self._own, undone=undone))
+        ready = grammar.sequencer.ready
+        for _ in self._steps(grammar):
+            for draft in ready:
+                yield draft.event()
+            ready.clear()
+
+    def facts_drafts(self, digest: ContentDigest) -> Iterator[Sequencer]:
+        """Read lean, for the facts alone: yield whenever drafts are ready, or turns were undone, and at the end."""
+        grammar = _grammar_of(self._file)(Wanted(own=self._own, digest=digest))
+        for _ in self._steps(grammar):
+            yield grammar.sequencer
+            grammar.sequencer.ready.clear()
+
+    def _undone_ranges(self) -> Sequence[tuple[int, int]]:
+        """Find what the person undid. Only a log that holds the mark of it is read twice."""
+        with open_rollout(self._file, self._home, max_bytes=self._max_bytes) as plain:
+            if not _mentions(plain.chunks(), ROLLED_BACK):
+                return ()
+        first = RolloutReading(self._file, self._home, max_bytes=self._max_bytes, own=self._own)
+        undone: Sequence[tuple[int, int]] = ()
+        for sequencer in first.facts_drafts(ContentDigest()):
+            undone = sequencer.undone
+        return undone
+
+    def _steps(self, grammar: Grammar) -> Iterator[None]:
+        """Read line by line; stop whenever the grammar has something ready, and at the end."""
         with open_rollout(self._file, self._home, max_bytes=self._max_bytes) as plain:
             self.mtime = plain.mtime
-            lines = LineReader(plain.chunks(), self._skipped)
+            lines = LineReader(plain.chunks(), self._skipped, hashes=grammar.sequencer.digest is None)
             try:
-                for line in lines:
-                    passed_by = grammar.glance(line.raw)
-                    records = [passed_by] if passed_by is not None else decode_line(line, self._skipped)
-                    for record in records:
-                        yield from grammar.read(record, line)
-                yield from grammar.close()
+                for block in lines.blocks():
+                    if block.line is not None:
+                        self._read_line(grammar, block.line)
+                        yield
+                    else:
+                        yield from self._read_block(grammar, lines, block)
+                grammar.close()
+                yield
             finally:
                 if plain.cut is not None:
                     self._skipped.add(plain.cut, lines.last_number)
@@ -74,15 +111,76 @@ class RolloutReading:
                 self.unknown_types = dict(grammar.counts.unknown_types)
                 self.understood_lines = grammar.counts.understood_lines
                 self.total_lines = lines.total_lines
+                self.record_hashes = grammar.record_hashes()
+
+    def _read_block(self, grammar: Grammar, lines: LineReader, block: LineBlock) -> Iterator[None]:
+        """Read the lines of a block; most are only glanced at, where they stand. Stop when something is ready."""
+        data, begin, number = block.data, block.begin, block.number
+        offset = block.byte_start - begin  # of the data, in the plain text
+        own_from = self._own.own_from_byte - offset
+        glance, ready, undone = grammar.glance, grammar.sequencer.ready, grammar.sequencer.undone
+        undone_before = len(undone)
+        while begin < block.end:
+            end = data.index(b"\n", begin)
+            lines.last_number = number
+            # What ends in a brace is not blank, and no line of a block is longer than a chunk.
+            seen = glance(data, begin, end) if begin >= own_from and data[end - 1] == _BRACE else None
+            if seen is None:
+                line = lines.line(number, offset + begin, data[begin:end])
+                if line is not None:
+                    self._decode(grammar, line)
+            else:
+                lines.total_lines += 1
+                if seen:
+                    grammar.read(seen, RawLine(number, offset + begin, data[begin:end]))
+            begin, number = end + 1, number + 1
+            if ready or len(undone) != undone_before:
+                undone_before = len(undone)
+                yield
+
+    def _read_line(self, grammar: Grammar, line: RawLine) -> None:
+        is_own = line.byte_start >= self._own.own_from_byte
+        glanced = is_own and line.is_whole and line.raw.endswith(b"}")
+        seen = grammar.glance(line.raw, 0, len(line.raw)) if glanced else None
+        if seen is None:
+            self._decode(grammar, line)
+        elif seen:
+            grammar.read(seen, line)
+
+    def _decode(self, grammar: Grammar, line: RawLine) -> None:
+        if line.byte_start < self._own.own_from_byte:
+            grammar.read_inherited(line)
+            return
+        for record in decode_line(line, self._skipped):
+            grammar.read(record, line)
 
 
-def read_events(file: RolloutFile, home: str, *, max_bytes: int) -> RolloutReading:
+def _grammar_of(file: RolloutFile) -> type[CodexGrammar | ClaudeGrammar]:
+    if file.agent not in _GRAMMARS:
+        raise RolloutError(f"{file.path}: there is no grammar for logs of {file.agent.value}")
+    return _GRAMMARS[file.agent]
+
+
+def _mentions(chunks: Iterator[bytes], words: bytes) -> bool:
+    """Whether a text holds some bytes, which may span two chunks."""
+    end = b""
+    for chunk in chunks:
+        if words in chunk or words in end + chunk[: len(words)]:
+            return True
+        end = (end + chunk)[-len(words) :] if len(chunk) < len(words) else chunk[-len(words) :]
+    return False
+
+
+def read_events(file: RolloutFile, home: str, *, max_bytes: int, own: OwnPart | None = None) -> RolloutReading:
     """Read a rollout as events; the file is opened when the iteration starts.
+
+    ``own`` says which part of the file is its own thread's: the rest yields no events. Turns that the person undid
+    yield none either.
 
     Raises (while iterating):
         RolloutError: it vanished, is not a regular file, lies outside the agent's logs, or may not be read.
     """
-    return RolloutReading(file, home, max_bytes=max_bytes)
+    return RolloutReading(file, home, max_bytes=max_bytes, own=own)
 
 
 def read_facts(
@@ -93,59 +191,119 @@ def read_facts(
     own_folders: Sequence[str] = (),
     gives_direction: Callable[[str], bool] | None = None,
     redact_text: Callable[[str], str] | None = None,
+    own: OwnPart | None = None,
 ) -> ThreadFacts:
     """Read what the index and the gates need to know of a thread.
 
     ``own_folders`` are our workspace folders: a session that ran inside one is our own. The two functions default to
-    those of ``directions`` and ``redact``.
+    those of ``directions`` and ``redact``. ``own`` says which part of the file is its own thread's: nothing else
+    counts, and the times are those of that part; ``record_hashes`` lists every record of the file all the same.
 
     Raises:
         RolloutError: it vanished, is not a regular file, lies outside the agent's logs, or may not be read.
     """
-    gives_direction = gives_direction or _default_direction()
     redact_text = redact_text or _default_redaction()
-    reading = read_events(file, home, max_bytes=max_bytes)
-    digest = hashlib.sha256()
-    digested_line = 0
-    prompt_count = result_chars = 0
-    direction = external = False
-    first_prompt: str | None = None
-    for event in reading:
-        if event.line_number != digested_line:
-            digested_line = event.line_number
-            digest.update(event.line_sha256.encode("ascii"))
-        external = external or event.external
-        if event.kind is EventKind.PROMPT:
-            prompt_count += 1
-            first_prompt = first_prompt if first_prompt is not None else event.text
-            direction = direction or gives_direction(event.text)
-        elif event.kind is EventKind.FINAL_ANSWER:
-            result_chars += len(event.text)
+    reading = read_events(file, home, max_bytes=max_bytes, own=own)
+    tally = _Tally(gives_direction or _default_direction())
+    digest = ContentDigest()
+    for sequencer in reading.facts_drafts(digest):
+        for draft in sequencer.ready:
+            tally.add(draft)
+        tally.undo(sequencer.undone)
     notes = reading.notes
     named_by_log = notes.thread_id if file.agent is Agent.CODEX else None
+    is_own = is_own_folder(notes.cwd, (*own_folders, *memory_folders(file.agent, home)))
     return ThreadFacts(
         thread_id=named_by_log or file.thread_id,
         agent=file.agent,
-        source=Source.OWN if is_own_folder(notes.cwd, own_folders) else notes.source,
+        source=Source.OWN if is_own else notes.source,
         cwd=notes.cwd,
         git_remote=notes.git_remote,
         git_branch=notes.git_branch,
-        title=_title(first_prompt, redact_text),
+        title=_title(tally.first_prompt, redact_text),
         started_at=notes.started_at,
         updated_at=_not_after(notes.last_at, reading.mtime),
-        prompt_count=prompt_count,
-        result_chars=result_chars,
-        gives_direction=direction,
+        prompt_count=tally.prompt_count,
+        result_chars=tally.result_chars,
+        gives_direction=tally.direction,
         memory_mode=notes.memory_mode if notes.memory_mode in ("disabled", "polluted") else None,
         model_provider=notes.model_provider,
-        external_context=external,
+        external_context=tally.external,
         rate_limits=notes.rate_limits,
         content_digest=digest.hexdigest(),
         understood_lines=reading.understood_lines,
         total_lines=reading.total_lines,
         skipped_lines=reading.skipped_lines,
         unknown_types=reading.unknown_types,
+        record_hashes=reading.record_hashes,
+        forked_from=notes.forked_from,
     )
+
+
+@dataclass(kw_only=True, slots=True)
+class _Unit:
+    """What was said since one prompt that a rollback can undo to."""
+
+    start: int
+    prompt_count: int = 0
+    result_chars: int = 0
+    direction: bool = False
+    external: bool = False
+    first_prompt: str | None = None
+
+
+class _Tally:
+    """Counts what stands: a rollback takes its units out again."""
+
+    def __init__(self, gives_direction: Callable[[str], bool]) -> None:
+        self._gives_direction = gives_direction
+        self._units = [_Unit(start=-1)]
+        self._undone = 0
+
+    def add(self, draft: Draft) -> None:
+        """Count one settled draft."""
+        if draft.opens_unit:
+            self._units.append(_Unit(start=draft.line.byte_start))
+        unit = self._units[-1]
+        unit.external = unit.external or draft.external
+        if draft.kind is EventKind.PROMPT:
+            unit.prompt_count += 1
+            unit.first_prompt = unit.first_prompt if unit.first_prompt is not None else draft.text
+            unit.direction = unit.direction or (not self.direction and self._gives_direction(draft.text))
+        elif draft.kind is EventKind.FINAL_ANSWER:
+            unit.result_chars += len(draft.text)
+
+    def undo(self, ranges: Sequence[tuple[int, int]]) -> None:
+        """Take out the units that the newest ranges undo."""
+        for start, _ in ranges[self._undone :]:
+            while self._units[-1].start >= start:
+                self._units.pop()
+        self._undone = len(ranges)
+
+    @property
+    def direction(self) -> bool:
+        """Whether a prompt that stands gives a direction."""
+        return any(unit.direction for unit in self._units)
+
+    @property
+    def external(self) -> bool:
+        """Whether words from outside the machine stand in it."""
+        return any(unit.external for unit in self._units)
+
+    @property
+    def prompt_count(self) -> int:
+        """How many prompts of the person stand."""
+        return sum(unit.prompt_count for unit in self._units)
+
+    @property
+    def result_chars(self) -> int:
+        """How long the final answers that stand are, together."""
+        return sum(unit.result_chars for unit in self._units)
+
+    @property
+    def first_prompt(self) -> str | None:
+        """The first prompt that stands."""
+        return next((unit.first_prompt for unit in self._units if unit.first_prompt is not None), None)
 
 
 def is_own_folder(cwd: str | None, own_folders: Sequence[str]) -> bool:
@@ -155,6 +313,14 @@ def is_own_folder(cwd: str | None, own_folders: Sequence[str]) -> bool:
         return False
     ours = [own for own in map(plain_path, own_folders) if own is not None]
     return bool(_OWN_FOLDER.search(folder)) or any(is_below(folder, own) for own in ours)
+
+
+def memory_folders(agent: Agent, home: str) -> tuple[str, ...]:
+    """List where an agent with this home keeps its own memory: Codex runs there when it consolidates."""
+    if agent is not Agent.CODEX:
+        return ()
+    homes = dict.fromkeys((home, os.path.realpath(home)))
+    return tuple(f"{place}/{name}" for place in homes for name in ("memories", "memories_v2"))
 
 
 def _title(prompt: str | None, redact_text: Callable[[str], str]) -> str | None:

@@ -5,22 +5,39 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
-from command import Machine, below, contents, session
+from command import Machine, below, contents, rows_of, session
 from rollout_logs import thread_id_of
 
 RULE = "From now on always run make lint before you commit."
 
 
-def test_a_missing_home_is_told_and_the_other_is_read(machine: Machine) -> None:
-    """It is no failure: many people have only one of the agents."""
+def test_who_uses_one_agent_hears_nothing_of_the_other(machine: Machine) -> None:
+    """The default home of an agent that was never installed is no problem while the other one has logs."""
     session(1, RULE).write(machine.codex)
     machine.claude.rmdir()
     ran = machine.run("run", "--json")
+    assert (ran.code, ran.document["phase1"]["succeeded"], ran.err) == (0, 1, "")
+
+
+def test_a_missing_home_is_told_and_the_other_is_read(machine: Machine) -> None:
+    """A home that someone named and that is not there gives one line with its key; the run ends well."""
+    machine.configure(sources={"claude": {"home": "nowhere"}})
+    session(1, RULE).write(machine.codex)
+    ran = machine.run("run", "--json")
     assert (ran.code, ran.document["phase1"]["succeeded"]) == (0, 1)
-    assert str(machine.claude) in ran.complaint
+    assert str(machine.root / "nowhere") in ran.complaint
     assert "sources.claude.home" in ran.complaint
+
+
+def test_no_home_at_all_is_told_for_each(machine: Machine) -> None:
+    """On a machine with neither agent each missing home gets its line."""
+    machine.codex.rmdir()
+    machine.claude.rmdir()
+    ran = machine.run("run", "--json")
+    assert (ran.code, len(ran.err.splitlines())) == (0, 2)
 
 
 def test_a_variable_that_names_a_missing_home_is_told(machine: Machine) -> None:
@@ -177,15 +194,20 @@ def test_the_bundled_samples_show_what_the_program_can_do(machine: Machine) -> N
     """With bare homes, `run --samples if-empty` finds memories in both agents' invented sessions, from any folder."""
     for home in (machine.codex, machine.claude):
         shutil.rmtree(home)
-    ran = machine.run("--state-dir", str(machine.state), "run", "--samples", "if-empty")
-    assert ran.code == 0
-    assert str(machine.memories / "MEMORY.md") in ran.out
-    listed = machine.run("--state-dir", str(machine.state), "threads", "list", "--json").document
-    assert {thread["agent"] for thread in listed} == {"codex", "claude"}
-    kinds = {memory["kind"] for memory in machine.memory_list()}
-    assert {"preference", "knowledge", "failure"} <= kinds
-    assert (machine.memories / "memory_summary.md").read_bytes().startswith(b"v1\n\n## User Profile\n")
-    assert "# Task Group: " in machine.handbook()
+    ran = machine.run("run", "--samples", "if-empty", "--json")
+    assert (ran.code, ran.document["phase2"]["outcome"]) == (0, "consolidated")
+    assert "sample sessions" in ran.err
+    state = machine.state / "samples"
+    told = {path.name: path.read_text(encoding="utf-8") for path in (state / "memories").glob("*.md")}
+    assert told["memory_summary.md"].startswith("v1\n\n## User Profile\n")
+    assert told["MEMORY.md"].startswith("# Task Group: ")
+    for heading in ("## User preferences", "## Reusable knowledge", "## Failures and how to do differently"):
+        assert heading in told["MEMORY.md"]
+    agents = {agent for (agent,) in rows_of(state / "memory.db", "SELECT DISTINCT agent FROM threads")}
+    assert agents == {"codex", "claude"}
+    assert machine.threads() == {}
+    again = machine.run("run", "--samples", "if-empty", "--json")
+    assert again.document["phase2"]["outcome"] == "no_changes"
 
 
 def test_own_logs_win_over_the_samples(machine: Machine) -> None:
@@ -206,3 +228,15 @@ def test_a_reader_that_has_seen_enough_is_no_error(machine: Machine) -> None:
         os.close(write)
         ran = running.wait()
     assert (ran.code, ran.err) == (0, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_a_full_disk_behind_standard_output_is_one_line(machine: Machine) -> None:
+    """Output that can't be written is a failure, told in one line."""
+    machine.run("scan")
+    full = os.open("/dev/full", os.O_WRONLY)
+    with machine.start("threads", "list", "--json", out=full) as running:
+        os.close(full)
+        ran = running.wait()
+    assert ran.code == 1
+    assert "No space left" in ran.complaint

@@ -44,7 +44,7 @@ def _drafts(tasks: tuple[SessionTask, ...]) -> list[TaskDraft]:
     for stated in said:
         entries[stated.task].append(stated.entry)
     for index, task in enumerate(tasks):
-        entries[index].extend(find_failures(task))
+        entries[index].extend(find_failures(task, tasks[index + 1 :]))
     for index, entry in find_commands(tasks, [stated.entry for stated in said]):
         entries[index].append(entry)
     drafts = []

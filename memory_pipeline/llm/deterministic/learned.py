@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from memory_pipeline.directions import sentences
@@ -23,8 +24,11 @@ _SENTENCE_MAX_CHARS = 150
 # --- failures --------------------------------------------------------------------------------------------------------
 
 
-def find_failures(task: SessionTask) -> list[EntryDraft]:
-    """Return what failed in a task, with what mended it, or with the word that nothing did; the most recent few."""
+def find_failures(task: SessionTask, later: Sequence[SessionTask] = ()) -> list[EntryDraft]:
+    """Return what failed in a task, with what mended it, or with the word that nothing did; the most recent few.
+
+    What was still broken at the end of the task, and is mended in the ``later`` ones, is told as mended.
+    """
     found: list[EntryDraft] = []
     taken: set[int] = set()
     for index, step in enumerate(task.steps):
@@ -33,7 +37,7 @@ def find_failures(task: SessionTask) -> list[EntryDraft]:
         run = _run_until_mended(task.steps, index)
         taken.update(run)
         mended = task.steps[run[-1]].ending is Ending.OK
-        entry = _mended(task, run) if mended else _unsolved(task, run)
+        entry = _mended(task, run) if mended else _mended_later(task, index, later) or _unsolved(task, run)
         if entry is not None:
             found.append(entry)
     if not found and not any(_is_worked_on(step) for step in task.steps):
@@ -41,6 +45,27 @@ def find_failures(task: SessionTask) -> list[EntryDraft]:
         if stopped is not None:
             found.append(stopped)
     return found[-_MOST_FAILURES:]
+
+
+def _mended_later(task: SessionTask, index: int, later: Sequence[SessionTask]) -> EntryDraft | None:
+    """The same failure, when the very command that failed ended well in a later task."""
+    first = task.steps[index]
+    for end, following in enumerate(later, start=1):
+        for step in following.steps:
+            if step.ending is Ending.OK and step.command and first.command and _same_work(first, step):
+                return _mended_across(task, later[:end], index)
+    return None
+
+
+def _mended_across(task: SessionTask, later: Sequence[SessionTask], index: int) -> EntryDraft | None:
+    whole = replace(
+        task,
+        rows=task.rows + tuple(row for each in later for row in each.rows),
+        steps=task.steps + tuple(step for each in later for step in each.steps),
+        spoken=task.spoken + tuple(row for each in later for row in each.spoken),
+    )
+    run = _run_until_mended(whole.steps, index)
+    return _mended(whole, run) if whole.steps[run[-1]].ending is Ending.OK else None
 
 
 def _is_worked_on(step: Step) -> bool:
@@ -300,10 +325,15 @@ def _known(index: int, step: Step, command: Command, had_failed: bool) -> tuple[
 
 
 def changed_files(task: SessionTask, outcome: TaskOutcome, told: list[EntryDraft]) -> EntryDraft | None:
-    """Say which files a task that succeeded changed, unless a failure's statement names them already."""
+    """Say which files a task that succeeded changed, where that says something.
+
+    So when there are several or one mended something, and unless the title or a failure's statement names them already.
+    """
     edits = [step for step in task.steps if step.edited and step.ending is Ending.OK]
     files = list(dict.fromkeys(path for step in edits for path in step.paths))
-    if outcome is not TaskOutcome.SUCCESS or not files:
+    if outcome is not TaskOutcome.SUCCESS or not files or all(_names(task.title, path) for path in files):
+        return None
+    if len(files) == 1 and not (_TELLS_MENDING.search(task.title) or any(step.ending is Ending.FAILED for step in task.steps)):
         return None
     if all(any(_names(entry.statement, path) for entry in told if entry.kind == EntryKind.FAILURE) for path in files):
         return None
@@ -313,6 +343,12 @@ def changed_files(task: SessionTask, outcome: TaskOutcome, told: list[EntryDraft
     rows = [step.rows[0] for step in edits][:4]
     rows = [*rows, task.answers[-1].number] if task.answers else rows
     return _entry(EntryKind.KNOWLEDGE, f'files changed for "{one_line(task.title, 60)}": {listed}', tuple(rows))
+
+
+_TELLS_MENDING = re.compile(
+    r"\b(?:fix\w*|bugs?|broken|fail\w*|wrong|crash\w*|red|error|slow|leak\w*|repair|mend|doesn't|race|flaky)\b|修|报错|失败|问题|错误",
+    re.IGNORECASE,
+)
 
 
 def _entry(kind: EntryKind, statement: str, rows: tuple[int, ...]) -> EntryDraft:

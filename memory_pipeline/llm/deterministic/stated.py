@@ -91,7 +91,8 @@ def _with(kept: list[Stated], new: Stated) -> list[Stated]:
         alike = old.entry.scope == new.entry.scope and old.entry.kind == new.entry.kind
         if alike and same_statement(old.entry.statement, new.entry.statement):
             rows = tuple(dict.fromkeys((*old.entry.evidence, *new.entry.evidence)))[:_MOST_ROWS]
-            kept[index] = replace(old, entry=replace(old.entry, evidence=rows))
+            better = new.entry if _says_more(new.entry.statement, old.entry.statement) else old.entry
+            kept[index] = replace(old, entry=replace(better, evidence=rows))
             return kept
     remaining = [
         old
@@ -102,6 +103,14 @@ def _with(kept: list[Stated], new: Stated) -> list[Stated]:
         )
     ]
     return [*remaining, new]
+
+
+_FEW_WORDS = 3
+
+
+def _says_more(new: str, old: str) -> bool:
+    """Whether the newer wording of one rule is the better one: the older is a mere reminder ("remember make lint")."""
+    return len(old.split()) <= _FEW_WORDS < len(new.split())
 
 
 # --- accepted proposals ----------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from memory_pipeline.llm.deterministic.commands import Purpose
 from memory_pipeline.llm.deterministic.endings import plain_answer
 from memory_pipeline.llm.deterministic.steps import Ending, commands_the_reader
 from memory_pipeline.llm.deterministic.tasks import SessionTask
-from memory_pipeline.records import EntryKind, EventKind, TaskDraft, TaskOutcome
+from memory_pipeline.records import STATED_KINDS, EntryKind, EventKind, TaskDraft, TaskOutcome
 from memory_pipeline.statements import one_line
 
 SLUG_MAX_CHARS = 60
@@ -48,14 +48,19 @@ def _lines(task: SessionTask, draft: TaskDraft) -> Iterator[str]:
     if denied:
         what = ", ".join(dict.fromkeys(one_line(", ".join(s.paths) or f"`{s.whole_line}`", 80) for s in denied[:3]))
         yield f"Refused by the person or the policy: {what}"
-    said = [entry for entry in draft.entries if entry.kind not in {EntryKind.KNOWLEDGE, EntryKind.FAILURE}]
+    prompts = {row.number for row in task.prompts}
+    said = [
+        entry
+        for entry in draft.entries
+        if entry.kind in STATED_KINDS or (entry.kind == EntryKind.KNOWLEDGE and prompts & set(entry.evidence))
+    ]
     for entry in said:
         everywhere = " (everywhere)" if entry.scope == "user" else ""
         yield f"The person said{everywhere}: {entry.statement}"
     for entry in draft.entries:
         if entry.kind == EntryKind.FAILURE:
             yield f"Went wrong: {entry.statement}"
-        elif entry.kind == EntryKind.KNOWLEDGE and not entry.statement.startswith("files changed"):
+        elif entry.kind == EntryKind.KNOWLEDGE and entry not in said and not entry.statement.startswith("files changed"):
             yield f"Worth knowing: {entry.statement}"
 
 

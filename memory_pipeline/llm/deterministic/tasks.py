@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from memory_pipeline.directions import Sentence, find_directions, is_order, own_words, sentences
+from memory_pipeline.directions import Sentence, asks_for_work, find_directions, is_order, own_words, sentences
 from memory_pipeline.llm.deterministic.steps import Step
 from memory_pipeline.records import EventKind, EvidenceRow, Speaker
 from memory_pipeline.statements import one_line
@@ -112,10 +112,26 @@ def asks_for_something(text: str) -> bool:
     if not own.strip():
         return bool(text.strip())  # only a pasted text: whatever it is, the person wants it looked at
     rules = [direction.text.casefold() for direction in find_directions(text)]
-    return any(_is_request(sentence, rules) for sentence in sentences(own))
+    asked = [sentence for sentence in sentences(own) if _is_request(sentence, rules)]
+    # Beside a rule, a sentence that asks for nothing only gives its reason.
+    return any(not rules or asks_for_work(sentence) for sentence in asked)
+
+
+_SECRET = re.compile(r"\[redacted:[^\]]*\]")
+_HANDS_OVER = re.compile(
+    r"(?:(?:here(?:'s| is| are)|and|the|my|our|use|it's|this is|with|for|is|are|this|api|access|db|database|login|user|new|test|staging|prod"
+    r"|token|key|password|passwd|secret|credentials?|creds)\b[\s:=,.]*|(?:这是|我的|密码|密钥|口令|令牌|是|用户名|账号)[\s:：=，,.。]*)*"
+)
+
+
+def _is_secret(text: str) -> bool:
+    """Whether a sentence only hands over a secret."""
+    return _SECRET.search(text) is not None and _HANDS_OVER.fullmatch(_SECRET.sub(" ", text).strip().lower()) is not None
 
 
 def _is_request(sentence: Sentence, rules: list[str]) -> bool:
+    if _is_secret(sentence.text):
+        return False
     left = re.sub(
         r"[\s,.:;!?，。！？；：—–-]+", " ", _SCENE.sub("", _beside_rules(sentence.text, rules).casefold())
     ).strip()
@@ -147,7 +163,9 @@ def _follows_up(text: str) -> bool:
 def _title(rows: tuple[EvidenceRow, ...]) -> str:
     """The person's own request on one line, without the rules they gave beside it."""
     prompts = [row for row in rows if is_prompt(row)]
-    chosen = next((row for row in prompts if asks_for_something(row.text)), prompts[0])
+    asking = [row for row in prompts if asks_for_something(row.text)]
+    real = [row for row in asking if any(map(asks_for_work, sentences(own_words(row.text))))]
+    chosen = next(iter(real or asking or prompts))
     own = own_words(chosen.text)
     rules = [direction.text for direction in find_directions(chosen.text)]
     fallback = ""

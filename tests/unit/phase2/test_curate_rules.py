@@ -345,6 +345,20 @@ def test_withdrawing_the_newer_word_brings_back_the_older_one() -> None:
     assert shelf.told() == {PNPM}
 
 
+def test_withdrawing_only_the_newest_confirmation_lets_the_other_word_win() -> None:
+    """A statement is as new as what still supports it: the older confirmation alone does not beat what came between."""
+    shelf = Shelf()
+    again = said(9, NPM)
+    shelf.read(said(1, NPM), said(5, PNPM), again)
+    assert shelf.told() == {NPM}
+    shelf.withdraw(again)
+    assert shelf.told() == {PNPM}
+    assert shelf.consolidate() == []
+    shelf.read(again)
+    assert shelf.told() == {NPM}
+    assert shelf.told(SUPERSEDED) == {PNPM}
+
+
 def test_a_restored_memory_meets_what_was_said_meanwhile() -> None:
     """Bringing back an old statement does not let two opposite rules stand."""
     shelf = Shelf()

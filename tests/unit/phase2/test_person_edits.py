@@ -66,7 +66,7 @@ def test_a_file_of_somebody_else_is_kept_below_ours() -> None:
     theirs = b"# My own notes\n\n- use uv\n- mine\n"
     merged = carry_edits(rendered_before=b"", published_before=b"", on_disk=theirs, rendered_now=BEFORE)
     assert merged.startswith(BEFORE)
-    assert merged.endswith(b"# My own notes\n\n- mine\n")
+    assert merged.endswith(b"# My own notes\n- mine\n")
 
 
 def test_a_missing_file_is_restored_with_what_the_person_had_written() -> None:

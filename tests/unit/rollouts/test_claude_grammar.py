@@ -6,7 +6,7 @@ import itertools
 from typing import Any
 
 import pytest
-from conftest import Logs
+from log_homes import Logs
 
 from memory_pipeline.records import EventKind, Source, Speaker, ToolStatus
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from conftest import THREAD, Logs
+from log_homes import THREAD, Logs
 
 from memory_pipeline.records import EventKind, Source, Speaker, ToolStatus
 from memory_pipeline.rollouts.codex_session import codex_source

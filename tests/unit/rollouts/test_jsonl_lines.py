@@ -62,7 +62,7 @@ def test_a_line_over_the_cap_is_not_kept_in_memory() -> None:
     skipped = SkippedLines()
     reader = LineReader((b"z" * 1000 for _ in range(1000)), skipped, max_line_bytes=5000)
     assert list(reader) == []
-    assert reader._pieces == []
+    assert reader._held._pieces == []
     assert skipped.counts == {"too_long": 1}
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from conftest import MAX_BYTES, Logs
+from log_homes import MAX_BYTES, Logs
 
 from memory_pipeline.errors import RolloutError
 from memory_pipeline.records import RolloutFile

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from conftest import THREAD, Logs
+from log_homes import THREAD, Logs
 
 from memory_pipeline.records import EventKind, Source
 from memory_pipeline.rollouts.reading import is_own_folder

@@ -511,13 +511,22 @@ def test_a_resting_provider_binds_only_its_own_calls(store: Store) -> None:
 
 
 def test_a_longer_rest_is_not_shortened(store: Store) -> None:
-    """A second fault with an earlier end leaves the later one standing, and faults in a row are counted."""
+    """A second fault of the same outage with an earlier end leaves the later one, and counts as the same failure."""
     enqueue(store, "a", "b")
     first, second = lease(store), lease(store)
     store.jobs.fail_provider(first, "429", provider="openai", now=NOW, retry_at=NOW + 600)
     store.jobs.fail_provider(second, "500", provider="openai", now=NOW, retry_at=NOW + 60)
     rest = store.jobs.provider_rest("openai")
-    assert (rest.rest_until, rest.failures) == (NOW + 600, 2)
+    assert (rest.rest_until, rest.failures) == (NOW + 600, 1)
+
+
+def test_failures_after_each_rest_are_counted_in_a_row(store: Store) -> None:
+    """A provider that fails again after its rest has failed twice, so that the wait can grow."""
+    enqueue(store, "a", "b")
+    for number in (1, 2):
+        now = NOW + number * 100
+        store.jobs.fail_provider(lease(store, now=now), "500", provider="openai", now=now, retry_at=now + 60)
+        assert store.jobs.provider_rest("openai").failures == number
 
 
 def test_a_success_ends_the_rest(store: Store) -> None:

@@ -256,7 +256,7 @@ class World:
     def says(self, thread_id: str, *entries: Entry, cwd: str = "/home/sam/shop", title: str = "Tidy the shop") -> None:
         """Let a thread say exactly these entries, as phase one would store it."""
         self._readings += 1
-        entries = tuple(dataclasses.replace(item, thread_id=thread_id) for item in entries)
+        entries = tuple(_said_in(thread_id, item) for item in entries)
         path = f"/home/sam/.codex/sessions/{thread_id}.jsonl"
         file = RolloutFile(
             agent=Agent.CODEX,
@@ -319,6 +319,12 @@ class World:
     def close(self) -> None:
         """Close the store."""
         self.store.close()
+
+
+def _said_in(thread_id: str, said: Entry) -> Entry:
+    """The same words in this thread: an entry of its own, as in the product."""
+    digest = hashlib.sha256(f"{thread_id}|{said.entry_id}".encode()).hexdigest()
+    return dataclasses.replace(said, thread_id=thread_id, entry_id=f"e_{digest[:24]}")
 
 
 def facts(thread_id: str, *, cwd: str = "/home/sam/shop", digest: str = "d", **fields: Any) -> ThreadFacts:
