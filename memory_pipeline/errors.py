@@ -71,7 +71,15 @@ class ProviderError(ModelError):
 
 
 class BudgetHoldError(ModelError):
-    """The next paid call would pass a cap: it was not made, and paid work holds as a whole."""
+    """The next paid call would pass a cap: it was not made.
+
+    ``is_too_large`` is true when this one call alone is larger than a cap: then it waits, and smaller ones go on.
+    Otherwise paid work holds as a whole.
+    """
+
+    def __init__(self, message: str, *, is_too_large: bool = False) -> None:
+        super().__init__(message)
+        self.is_too_large = is_too_large
 
 
 class AnswerError(ModelError):

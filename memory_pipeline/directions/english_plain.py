@@ -46,7 +46,7 @@ _INFRA = (
     r"|locale|language|ttl|timeout|time ?zone|scheduler|(?:error |issue |bug )?tracker|monitoring|alerting|orm|auth(?:entication)?|login|sso|mail ?server|smtp|cdn|dns|vault|firewall"
     r"|certificates?|cert|backups?|replica|shard|topic|stream|data ?warehouse|etl|importer|exporter|node|machine|box|vm|container|namespace|release|release cycle|cycle|sprint|budget|quota|limit|rate limit|retention|sla"
     r"|postgresql|sqlite|kafka|rabbitmq|celery|nginx|kubernetes|k8s|docker|terraform|ansible|jenkins|github|gitlab|jira|sentry|grafana|node version|python version|ruby version|default \w+|minimum \w+|target|platform"
-    r"|code owner|owner|maintainer|stakeholder|data|module|package|layer|core|kernel|parser library|plugin|extension|theme|design system|storybook|monolith|legacy (?:code|app|system)|vendor|contract|spec|protocol|format|encoding|charset"
+    r"|code owner|(?:team |tech )?lead|product owner|po|cto|designer|reviewer|contact(?: person)?|payments?|billing|checklist|runbook|playbook|dashboard|legal|design|hosting|owner|maintainer|stakeholder|data|module|package|layer|core|kernel|parser library|plugin|extension|theme|design system|storybook|monolith|legacy (?:code|app|system)|vendor|contract|spec|protocol|format|encoding|charset"
     r"|infrastructure|infra|compiler|interpreter|toolchain|convention|style guide|mobile app|web app|product)"
 )
 _SKIPPED = (
@@ -136,7 +136,7 @@ _EXCUSED = Lazy(
     r"|whatever (?:you do|happens),"
 )
 _OUGHT = Lazy(
-    rf"(?!.*\b(?:users?|customers?|page|button|form|screen|widget|dialog)\b){_SKIPPED}(?:[\w'-]+ ){{0,3}}?{CRAFT}"
+    rf"(?!(?:the|this|that|a) (?:new )?(?:function|method|class|script|test|endpoint|module|component|query|field|file|job|column|service|feature|config)\b)(?!.*\b(?:users?|customers?|page|button|form|screen|widget|dialog)\b){_SKIPPED}(?:[\w'-]+ ){{0,3}}?{CRAFT}"
     r"(?: (?:in|of|for|on|under) [\w▮./-]+(?: [\w▮./-]+)?)? (?:should|must|shall|need to|needs to|have to|has to|ought to"
     r"|are to|is to|goes?|belongs?|starts?|ends?|lives?|stay|stays|may|can only|can never|get|gets|come|follow|follows)\b"
     r"(?! (?:be fixed|pass|work|up|down|wrong|fail|missing|a lot|possible|be able|again|be possible|be optional|be green))"
@@ -193,6 +193,21 @@ _STYLE = Lazy(
     )""",
     re.VERBOSE,
 )
+#: An order that names no particular thing is about any: what is asked for now names "the", "this" or "a" something.
+_GENERIC = Lazy(
+    rf"{_AGENT}(?:first |generally |only )*(?:{_STYLE_VERB}|commit|prefix|test|check|ask|think|write|mock|lint|respect|obey|honou?r|heed|comply|adhere|require|quote|hide|expose|inject|compose|model|encode|validate|escape|parametri[sz]e|abbreviate|round|cache|paginate|fail|aim|strive|optimi[sz]e for|design for|program|branch|rebase|squash)\b"
+    r"(?! (?:me|us|it|that|this)\b)(?!.*\b(?:the|this|that|these|those|it|them|my|here|there|one|again|also)\b)(?!(?:[\w▮'-]+ )(?:a|an)\b)(?:[,:]? [\w▮'./-]+){2,}"
+)
+_HEEDS = Lazy(rf"{_AGENT}(?:respect|follow|obey|honou?r|heed|comply with|adhere to|stick to|mind|be careful with|be wary of|take care (?:with|of|when)|watch out (?:for|with)) (?!{_DEIXIS}|the (?:steps|link|plan|same|second|first|above))\S")
+_FIRST_OR_ONLY = Lazy(
+    r"(?!.*\b(?:the|this|that|it|now|then|just|do|try|run|fix|look|check|let's|is|are|was|at)\b)[\w▮'./-]+(?: [\w▮'./-]+){0,4}(?: first| only|: \S.* only)(?:,? (?:always|please|then .*))?$"
+)
+_SUCH_NOT_SUCH = Lazy(
+    r"(?!no\b|it\b|this\b|that\b|the \w+ (?:one|file|line|function)\b|just\b|yes\b|i\b|you\b|line\b)(?!.*\b(?:this|that|was|did|does|get|got|expected)\b)[^,]{3,70}, (?:and )?(?:never|not) (?:in |on |at |as |with |by |a |an |the )?[\w▮'./-]+(?: [\w▮'./-]+){0,4}$"
+)
+_NO_SUCH = Lazy(
+    r"no (?!need|idea|problem|worr|luck|such|change\b|output|rush|longer|one\b|wait|thanks|doubt|way\b|more\b|matter|clue|difference|response|result|reason|data\b|errors?\b|hurry|offen[cs]e|big deal|questions?|tests?\b|kidding|file|module)[\w-]+(?: (?!is\b|are\b|was\b|were\b|found\b|when\b|i\b|it\b|the\b|this\b|that\b|at all$)[\w▮'./-]+){1,7}$"
+)
 _CONTRAST = Lazy(
     rf"{_AGENT}{_STYLE_VERB[:-1]}|run|start|build|deploy|install|launch|execute|call|test) (?!{_DEIXIS})[^,;]{{2,80}}?"
     r"(?:,? (?:and |but )?(?:not|never|no) |\.\s+(?:not|never) | instead of | rather than | in place of | over )"
@@ -203,6 +218,7 @@ _AGREED = Lazy(
     r"|short|clean|small)\b(?! (?:to )?(?:fix|add|build|implement|create|look|find|help|write me|make me|do this|do that))"
     r"|i'd (?:like|love|want|prefer)(?: it)? (?:you to|if you|that you|every|all|to review|to see|to approve) (?!(?:to )?(?:fix|implement|create|build|look|help))"
     r"|you (?:should|must|need to|have to|ought to|are to|shall|'ll need to|will need to) (?:always |never |first |not )*(?!be (?:able|kidding)|know|see|find|get\b)\w"
+    r"|i(?:'d| would)? (?:really |strongly |always )?(?:appreciate|value|care (?:more |a lot )?about|favou?r|insist on|love|enjoy|trust|believe in) (?!it\b|this\b|that\b|if you could|the )\S|i'll (?:handle|do|take care of|write|run|manage) [^,]+(?: myself|, (?:so )?you (?:just|only|don't|can|never))"
     r"|i (?:always|never|usually|generally|normally|rarely) (?!get|got|see|saw|had|have to wait|run into|end up|hit)\w"
     rf"|i (?:don't|do not|can't|cannot) (?:need|want|like|care for|read|see|stand|accept)(?: (?:a|an|any|the|long|your))* (?:[\w-]+ )?{CRAFT}"
 )
@@ -293,11 +309,17 @@ _CRAFT_FACT = Lazy(
 #: A fact told of what a project stands on, whatever the verb; narrower in its subject than the others.
 _TOLD = Lazy(
     rf"(?!.*\b(?:users? (?!ids?|table|service)|button|page|form|player|enem(?:y|ies)|sidebar|header|footer|modal|dialog|screen)\b)(?:(?:all|both|the|our|my|each|every) )*(?:[\w▮'./-]+ ){{0,2}}?(?:{_INFRA}|{CRAFT}|▮+|ci|[a-z]+(?:[./_-][\w▮]+)+)s?(?: (?:of|for|in|on|at|under|behind|server|package|module|service|folder) (?:the |our )?[\w▮./-]+)?"
-    r" (?:(?:only|always|never|also|still|now|currently|usually|mostly|all|both|automatically|just) )*(?:is|are|isn't|aren't|has|have|must|may|can only|cannot|can't|needs?|requires?|uses?|runs?|expects?|contains?|holds?|takes?|keeps?|speaks?|depends?|belongs?|comes?|goes?|lives?|stays?|starts?|ends?|ships?|supports?|talks?|reads?|writes?"
+    r" (?!(?:must|should) (?:always |never )?(?:return|show|respond|accept|validate|answer|display|send)\b)(?:(?:only|always|never|also|still|now|currently|usually|mostly|all|both|automatically|just) )*(?:is|are|isn't|aren't|has|have|must|may|can only|cannot|can't|needs?|requires?|uses?|runs?|expects?|contains?|holds?|takes?|keeps?|speaks?|depends?|belongs?|comes?|goes?|lives?|stays?|starts?|ends?|ships?|supports?|talks?|reads?|writes?"
     r"|serves?|covers?|follows?|means?|assumes?|allows?|forbids?|rotates?|expires?|restarts?|rejects|accepts?|exposes?|handles?|stores?|logs?|caches?|pulls?|pushes|polls?|consumes?|publishes|deploys?|builds?|sends?|doesn't|don't|do not|does not)\b(?! (?:green|red|ready|done|good|great|fine|ok|back|up|working|passing|running fine|why|how|what|to (?:be )?(?:fix|add|change|updat|refactor)\w*|been|not working|this|that|it)\b)"
 )
 _EXISTS = Lazy(rf"there(?: is|'s| are|'re) (?:no|only|exactly|two|three|four|five|one|\d+|always|also|never)\b.*\b(?:{_INFRA}|{CRAFT}|databases|servers|environments|teams|repos|services|clusters|branches|instances|machines|qa|sandbox|rollback)\b")
-_ORDERS_IT = Lazy(rf"(?:,|\band|\bso|[-–—]) (?:please |can you |could you |let's |then |just )*{V} (?:it|this|that|them|what|why)\b")
+_PASSIVE = Lazy(
+    rf"{_UI}(?!.*\b(?:sidebar|header|footer|image|icon|menu|tooltip|text)\b)(?!it\b|this\b|that\b|there\b|i\b|you\b|he\b|she\b|they\b)(?:the |our |all |any |most )?[\w▮./-]+(?: [\w▮./-]+){{0,3}} (?:is|are|gets?) (?:always |never |only |all |usually |automatically |manually )*(?:\w+ed|built|written|run|kept|done|made|sent|set|bought|paid|drawn|split|held|given|sold|taken)"
+    r" (?:automatically|manually|by|with|via|through|using|from|in|on|at|to|every|once|as|under|per|outside|inside|before|after|for)\b"
+)
+_PATH_FACT = Lazy(rf"(?!(?:the |a )?(?:file|error|bug|problem|typo|issue|line|function|it|that|this|result|output|code)\b)(?:the |our |all )?[\w-]+(?: [\w-]+){{0,3}} (?:is|are|lives?|sits?)(?: \w+ed)? (?:in|at|under|on) {_PATHLIKE}")
+_ENDS = Lazy(rf"(?:the |our )?(?:old |legacy |new |current )*(?:[\w▮-]+ ){{0,2}}?(?:{_INFRA}|▮+) will be (?:shut down|removed|replaced|deprecated|migrated|retired|frozen|released|switched off|turned off|dropped|merged|sunset)\b")
+_ORDERS_IT = Lazy(rf"(?:,|\band|\bso|[-–—]) (?:please |can you |could you |let's |then |just )*{V} (?:it|this|that|them|what|why)\b(?! (?:every|each|always|whenever)))|, (?:please )?(?:add|fix|create|make|find|remove|move|write|update|change|implement|optimi[sz]e|investigate|check|split) (?:an?|the|some|it|this)\b")
 _NOT_BUT = Lazy(
     r"(?:no,? |and |also |actually,? )*(?:it's (?:spelled|spelt|called|written|named|pronounced) |(?:the|our|my) (?!(?:file|error|bug|problem|test|result|output|function|line|value|issue|button|page)\b)[\w▮' /.-]{2,40} (?:is|are) (?:called |named |spelled |in |on |at )?)(?!not\b|in the wrong)[\w▮./:-]+(?: [\w▮./:-]+){0,4},? (?:and )?not (?:in |on |at |an? )?[\w▮./:-]+(?: \w+)?$"
 )
@@ -365,8 +387,12 @@ def _rule(clause: str, *, in_task: bool, in_spec: bool) -> EntryKind | None:
         return EntryKind.PREFERENCE
     if _NO_WHAT.match(clause):
         return EntryKind.PREFERENCE
+    if _HEEDS.match(clause):
+        return EntryKind.PREFERENCE
     if in_task and not _LASTS.search(clause):
         return None
+    if _is_general(clause, in_task=in_task):
+        return EntryKind.PREFERENCE
     if _STYLE.match(clause) or _CONTRAST.match(clause):
         return EntryKind.PREFERENCE
     if _VERBLESS.match(clause):
@@ -378,6 +404,15 @@ def _rule(clause: str, *, in_task: bool, in_spec: bool) -> EntryKind | None:
     if _ANYTHING.match(clause) or _LABELLED.match(clause):
         return EntryKind.PREFERENCE
     return EntryKind.PREFERENCE if _RECURS.search(clause) and _orders(clause) else None
+
+
+def _is_general(clause: str, *, in_task: bool) -> bool:
+    """Whether a clause lays down something without naming any particular thing."""
+    if in_task:
+        return False
+    if _NO_SUCH.match(clause) or _FIRST_OR_ONLY.match(clause) or _GENERIC.match(clause):
+        return not (TASK.match(clause) and not _LASTS.search(clause))
+    return _SUCH_NOT_SUCH.match(clause) is not None and not _reports(clause) and TASK.match(clause) is None
 
 
 _RULED = Lazy(
@@ -397,12 +432,14 @@ def _orders(clause: str) -> bool:
     return _ORDERS.match(clause) is not None
 
 
-_ORDERS = Lazy(rf"(?:please |also |and |first )*{V}")
+_ORDERS = Lazy(rf"(?:please |also |and |first )*{V}(?! {_DEIXIS})")
 
 
 def _fact(clause: str, *, in_task: bool, in_spec: bool) -> EntryKind | None:
     if _SELF.match(clause) and not TROUBLE.search(clause):
         return EntryKind.PREFERENCE
+    if _ENDS.match(clause) and not in_task:
+        return EntryKind.KNOWLEDGE
     if _reports(clause):
         return None
     if _ORDERS_IT.search(clause):
@@ -419,7 +456,11 @@ def _fact(clause: str, *, in_task: bool, in_spec: bool) -> EntryKind | None:
         return EntryKind.KNOWLEDGE
     if in_task or _ORDERS_IT.search(clause):
         return None
-    return EntryKind.KNOWLEDGE if _CRAFT_FACT.match(clause) or _TOLD.match(clause) or _EXISTS.match(clause) else None
+    return EntryKind.KNOWLEDGE if _CRAFT_FACT.match(clause) or _TOLD.match(clause) or _is_told_of_all(clause) else None
+
+
+def _is_told_of_all(clause: str) -> bool:
+    return any(pattern.match(clause) for pattern in (_EXISTS, _PASSIVE, _PATH_FACT))
 
 
 def _reports(clause: str) -> bool:

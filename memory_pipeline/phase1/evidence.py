@@ -86,7 +86,7 @@ class EvidenceBuilder:
         self._drafts: list[_Draft] = []
         self._tokens = 0
         self._order = 0
-        self._lost_words = False  # anything but tool output was cut or left out
+        self._lost_words = False  # anything but what goes to and from tools was cut or left out
         self._redactions: dict[str, int] = {}
 
     def add(self, event: Event) -> None:
@@ -94,7 +94,7 @@ class EvidenceBuilder:
         if event.kind not in _KINDS_THAT_MATTER:
             return
         text, was_cut = self._row_text(event)
-        if was_cut and event.speaker is not Speaker.TOOL:
+        if was_cut and not _is_tool_traffic(event):
             self._lost_words = True
         draft = _Draft(
             order=self._order,
@@ -158,7 +158,7 @@ class EvidenceBuilder:
                 break
             left_out.add(draft.order)
             self._tokens -= draft.tokens
-            if draft.event.speaker is not Speaker.TOOL:
+            if not _is_tool_traffic(draft.event):
                 self._lost_words = True
         self._drafts = [draft for draft in self._drafts if draft.order not in left_out]
 
@@ -172,6 +172,11 @@ class EvidenceBuilder:
         if self._order > expected:
             gaps[len(self._drafts)] = self._order - expected
         return gaps
+
+
+def _is_tool_traffic(event: Event) -> bool:
+    """Whether a row is what went to a tool or came from it: bulk, such as a long patch, that nobody said."""
+    return event.speaker is Speaker.TOOL or event.kind is EventKind.TOOL_CALL
 
 
 def build_evidence(

@@ -91,8 +91,11 @@ def keep_earlier_entries(new: Extraction, earlier: StoredExtraction | None) -> E
         return new
     said_again = {entry.entry_id for task in new.tasks for entry in task.entries}
     tasks = list(new.tasks)
+    # A log that stays torn is read partially for ever; what it adds is bounded like everything one thread says.
+    room = max(MOST_ENTRIES - len(said_again), 0)
     for task in earlier.tasks:
-        missing = tuple(entry for entry in task.entries if entry.entry_id not in said_again)
+        missing = tuple(entry for entry in task.entries if entry.entry_id not in said_again)[:room]
+        room -= len(missing)
         if missing:
             tasks.append(Task(title=task.title, outcome=task.outcome, entries=missing))
     if len(tasks) == len(new.tasks) and new.rollout_summary:
@@ -169,6 +172,8 @@ def _check_entry(
         return "no_such_row"
     if kind in STATED_KINDS and not any(_is_persons_word(row) for row in cited):
         return "not_said_by_user"
+    if kind in STATED_KINDS and _was_pasted(draft.statement, cited):
+        return "pasted"
     if kind not in STATED_KINDS and all(row.speaker is Speaker.HARNESS for row in cited):
         return "only_harness"
     statement = redact(draft.statement.strip()).text
@@ -176,7 +181,7 @@ def _check_entry(
     if fault is not None:
         return fault
     scope = scope_at(next((row for row in cited if _is_persons_word(row)), cited[0]).cwd)
-    if draft.scope == USER_SCOPE and any(_is_persons_word(row) and _says_everywhere(row) for row in cited):
+    if draft.scope == USER_SCOPE and any(_is_said_everywhere(row, statement) for row in cited):
         scope = USER_SCOPE
     lines = tuple(_evidence_line(row, evidence.rollout_path, statement) for row in cited)
     return Entry(
@@ -194,8 +199,26 @@ def _is_persons_word(row: EvidenceRow) -> bool:
     return row.speaker is Speaker.USER and row.kind is EventKind.PROMPT and bool(own_words(row.text).strip())
 
 
-def _says_everywhere(row: EvidenceRow) -> bool:
-    return any(direction.everywhere for direction in find_directions(row.text))
+def _was_pasted(statement: str, cited: Sequence[EvidenceRow]) -> bool:
+    """Whether a statement comes from what the person pasted beside their own words, and not from those."""
+    said = [row for row in cited if _is_persons_word(row)]
+    words = _words(statement)
+    own = set().union(*(_words(own_words(row.text)) for row in said))
+    pasted = set().union(*(_words(row.text) for row in said)) - own
+    return len(words & pasted) > len(words & own)
+
+
+def _is_said_everywhere(row: EvidenceRow, statement: str) -> bool:
+    if not _is_persons_word(row):
+        return False
+    words = _words(statement)
+    said = [direction for direction in find_directions(row.text) if direction.everywhere]
+    # Another direction in the same prompt may hold everywhere without this one doing so.
+    return any(2 * len(words & _words(direction.text)) >= len(words) for direction in said)
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+", text.casefold()))
 
 
 def _evidence_line(row: EvidenceRow, rollout_path: str, statement: str) -> EvidenceLine:

@@ -6,7 +6,7 @@ import threading
 
 from memory_pipeline.clock import Clock, iso
 from memory_pipeline.config import Config
-from memory_pipeline.errors import AnswerError, BudgetHoldError
+from memory_pipeline.errors import AnswerError, BudgetHoldError, ProviderError
 from memory_pipeline.llm.port import Extractor
 from memory_pipeline.records import Evidence, ExtractionAnswer
 from memory_pipeline.store.store import Store
@@ -45,6 +45,11 @@ class PaidExtractor:
         except AnswerError as error:
             self._book(error.input_tokens, error.output_tokens)
             raise
+        except ProviderError as error:
+            # A request that was cut off may be billed all the same, so what was reserved for it stays counted.
+            if not error.per_thread_suspect:
+                self._book(0, 0)
+            raise
         except Exception:
             self._book(0, 0)
             raise
@@ -63,8 +68,14 @@ class PaidExtractor:
             BudgetHoldError: a cap would be passed.
         """
         evidence: Evidence = self._now_asking.evidence
+        tokens = estimated_tokens + ANSWER_RESERVE_TOKENS
+        caps = [cap for cap in (self._config.budget.daily_tokens, self._config.budget.weekly_tokens) if cap]
+        if caps and tokens > min(caps):
+            raise BudgetHoldError(
+                f"a session needs about {tokens} tokens, more than [budget] allows at all", is_too_large=True
+            )
         reservation = self._store.ledger.reserve(
-            tokens=estimated_tokens + ANSWER_RESERVE_TOKENS,
+            tokens=tokens,
             daily_cap=self._config.budget.daily_tokens,
             weekly_cap=self._config.budget.weekly_tokens,
             phase="phase1",

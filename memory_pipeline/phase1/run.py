@@ -33,6 +33,7 @@ from memory_pipeline.records import (
     Evidence,
     Extraction,
     ExtractionAnswer,
+    Gate,
     Lease,
     Phase1Counts,
     RolloutFile,
@@ -204,7 +205,7 @@ class Phase1:
             outcome = "given_back"
             self._store.jobs.give_back(lease)
             if isinstance(error, BudgetHoldError):
-                work.hold(str(error))
+                self._hold(lease, error, work)
         except VanishedError:
             outcome = "vanished"
             self._store.jobs.give_back(lease)
@@ -238,6 +239,14 @@ class Phase1:
                 "seconds": round(time.monotonic() - started, 3),
             },
         )
+
+    def _hold(self, lease: Lease, error: BudgetHoldError, work: _Work) -> None:
+        if error.is_too_large:
+            # Gated by itself, or it would be claimed again at once and keep the smaller ones waiting.
+            self._store.jobs.set_gates({lease.thread.thread_id: Gate.BUDGET})
+            work.tell(f"thread {lease.thread.thread_id}: {error}")
+        else:
+            work.hold(str(error))
 
     def _read_and_extract(self, lease: Lease, work: _Work) -> Extraction | None:
         thread = lease.thread
@@ -388,6 +397,11 @@ class _Work:
             self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
             self.input_tokens += input_tokens
             self.output_tokens += output_tokens
+
+    def tell(self, problem: str) -> None:
+        """Keep a sentence for the person."""
+        with self._lock:
+            self.problems.append(problem)
 
     def hold(self, reason: str) -> None:
         """Claim nothing more in this run: the budget is spent."""

@@ -108,6 +108,8 @@ def _bring_up_to_date(connection: sqlite3.Connection, path: Path) -> None:
             # WAL comes first: switching it on needs that no other connection writes, and migrations write.
             if _journal_mode(connection) != "wal":
                 connection.execute("PRAGMA journal_mode = WAL")
+            if _journal_mode(connection) != "wal":
+                raise StoreError(f"{path}: its file system does not carry SQLite's WAL; name another state_dir")
             version = _version(connection)
             if version > SCHEMA_VERSION:
                 raise StoreError(f"{path}: written by a newer version of memory-pipeline; update the program")

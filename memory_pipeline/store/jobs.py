@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from memory_pipeline.records import Claim, ClaimOutcome, Extraction, Gate, IndexedThread, JobState, Lease
 from memory_pipeline.store.connection import immediate
 from memory_pipeline.store.extractions import store_extraction
-from memory_pipeline.store.threads import move_entries, refresh_claimable, select_threads
+from memory_pipeline.store.threads import move_entries, refresh_claimable, select_threads, unlink_strays
 
 _DUE = """
     j.claimable = 1 AND (
@@ -265,6 +265,7 @@ def _follow_scope(connection: sqlite3.Connection, thread: IndexedThread) -> None
     row = connection.execute("SELECT scope FROM threads WHERE thread_id = ?", (thread.thread_id,)).fetchone()
     if row["scope"] != thread.scope:
         move_entries(connection, thread.thread_id, old_scope=thread.scope, new_scope=row["scope"])
+        unlink_strays(connection, [thread.thread_id])
 
 
 def _settle_dead(connection: sqlite3.Connection, *, now: float, max_attempts: int) -> None:

@@ -161,6 +161,7 @@ class Threads:
 
         What they said moves along, and so does a memory that rests on nothing of the old scope.
         """
+        moved_threads: list[str] = []
         with immediate(self._connect()) as connection:
             for cwd, scope in scopes.items():
                 moved = connection.execute(
@@ -170,6 +171,9 @@ class Threads:
                 for row in moved:
                     connection.execute("UPDATE threads SET scope = ? WHERE thread_id = ?", (scope, row["thread_id"]))
                     move_entries(connection, row["thread_id"], old_scope=row["scope"], new_scope=scope)
+                    moved_threads.append(row["thread_id"])
+            # Only now: two threads that one memory rests on may have moved one after the other.
+            unlink_strays(connection, moved_threads)
 
     def rate_limits(self) -> list[RateLimit]:
         """Return the newest rate-limit window of each agent."""
@@ -296,6 +300,19 @@ def move_entries(connection: sqlite3.Connection, thread_id: str, *, old_scope: s
             )
         """,
         (new_scope, old_scope, thread_id, new_scope),
+    )
+
+
+def unlink_strays(connection: sqlite3.Connection, thread_ids: Iterable[str]) -> None:
+    """Take entries that moved off memories that stayed; they are placed anew where they belong."""
+    connection.executemany(
+        """
+        DELETE FROM memory_entries WHERE EXISTS (
+            SELECT 1 FROM entries AS e JOIN memories AS m ON m.memory_id = memory_entries.memory_id
+            WHERE e.entry_id = memory_entries.entry_id AND e.thread_id = ? AND e.scope <> m.scope
+        )
+        """,
+        [(thread_id,) for thread_id in thread_ids],
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -13,9 +14,9 @@ AT = "2026-01-02T03:04:05.000Z"
 Told = list[tuple[str, str, str]]
 
 
-def row(kind: str, **payload: Any) -> dict[str, Any]:
+def row(line_type: str, /, **payload: Any) -> dict[str, Any]:
     """Give an enveloped line of Codex."""
-    return {"timestamp": AT, "type": kind, "payload": payload}
+    return {"timestamp": AT, "type": line_type, "payload": payload}
 
 
 def message(role: str, text: str, **more: Any) -> dict[str, Any]:
@@ -23,7 +24,7 @@ def message(role: str, text: str, **more: Any) -> dict[str, Any]:
     return row("response_item", type="message", role=role, content=[{"type": "input_text", "text": text}], **more)
 
 
-def event(kind: str, **fields: Any) -> dict[str, Any]:
+def event(kind: str, /, **fields: Any) -> dict[str, Any]:
     """Give an event line of Codex."""
     return row("event_msg", type=kind, **fields)
 
@@ -35,7 +36,7 @@ def meta(**more: Any) -> dict[str, Any]:
 
 def ran(command: str, output: Any, name: str = "exec_command", **beside: Any) -> list[dict[str, Any]]:
     """Give a call of Codex and its output."""
-    arguments = '{"cmd": "%s"}' % command
+    arguments = json.dumps({"cmd": command})
     called = row("response_item", type="function_call", name=name, arguments=arguments, call_id="c1")
     answered = row("response_item", type="function_call_output", call_id="c1", output=output)
     return [{**called, **beside}, {**answered, **beside}]
@@ -365,7 +366,7 @@ CLAUDE_SHAPES: dict[str, tuple[list[Any], Told]] = {
         ],
         [WISH, ("tool_call", "assistant", '{"prompt": "look"}'), ("report", "other_agent", "found"), DONE],
     ),
-    "titles of other sessions on top": ([{"type": "summary", "summary": "always x", "leafUuid": "u"}, typed(1, "wish")], [WISH]),
+    "titles of other sessions on top": ([{"type": "summary", "summary": "always x"}, typed(1, "wish")], [WISH]),
     "a killed run: a call without its result": ([typed(1, "wish"), said(2, USE)], [WISH, LS[0]]),
     "a killed run: no answer": ([typed(1, "wish")], [WISH]),
     "an error in the assistant's place": (
