@@ -319,7 +319,7 @@ _PASSIVE = Lazy(
 )
 _PATH_FACT = Lazy(rf"(?!(?:the |a )?(?:file|error|bug|problem|typo|issue|line|function|it|that|this|result|output|code)\b)(?:the |our |all )?[\w-]+(?: [\w-]+){{0,3}} (?:is|are|lives?|sits?)(?: \w+ed)? (?:in|at|under|on) {_PATHLIKE}")
 _ENDS = Lazy(rf"(?:the |our )?(?:old |legacy |new |current )*(?:[\w▮-]+ ){{0,2}}?(?:{_INFRA}|▮+) will be (?:shut down|removed|replaced|deprecated|migrated|retired|frozen|released|switched off|turned off|dropped|merged|sunset)\b")
-_ORDERS_IT = Lazy(rf"(?:,|\band|\bso|[-–—]) (?:please |can you |could you |let's |then |just )*{V} (?:it|this|that|them|what|why)\b(?! (?:every|each|always|whenever)))|, (?:please )?(?:add|fix|create|make|find|remove|move|write|update|change|implement|optimi[sz]e|investigate|check|split) (?:an?|the|some|it|this)\b")
+_ORDERS_IT = Lazy(rf"(?:,|\band|\bso|[-–—]) (?:please |can you |could you |let's |then |just )*{V} (?:it|this|that|them|what|why)\b(?! (?:every|each|always|whenever))|, (?:please )?(?:add|fix|create|make|find|remove|move|write|update|change|implement|optimi[sz]e|investigate|check|split) (?:an?|the|some|it|this)\b")
 _NOT_BUT = Lazy(
     r"(?:no,? |and |also |actually,? )*(?:it's (?:spelled|spelt|called|written|named|pronounced) |(?:the|our|my) (?!(?:file|error|bug|problem|test|result|output|function|line|value|issue|button|page)\b)[\w▮' /.-]{2,40} (?:is|are) (?:called |named |spelled |in |on |at )?)(?!not\b|in the wrong)[\w▮./:-]+(?: [\w▮./:-]+){0,4},? (?:and )?not (?:in |on |at |an? )?[\w▮./:-]+(?: \w+)?$"
 )

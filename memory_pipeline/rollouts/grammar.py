@@ -121,7 +121,7 @@ class SessionNotes:
         """Bring the stamps noted so far into the earliest and the latest time."""
         if self._minute:
             for second in (self._first_second, self._last_second):
-                self.note_time((self._minute + second + b"Z").decode())
+                self.note_time((self._minute + second + b"Z").decode("ascii", "replace"))
             self._minute = b""
 
     def _keep_time(self, at: float) -> None:

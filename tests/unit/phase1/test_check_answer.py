@@ -185,6 +185,22 @@ def test_user_scope_needs_the_persons_word_that_it_holds_everywhere() -> None:
     assert kept(draft(scope="everywhere"), everywhere).scope == SCOPE
 
 
+def test_what_holds_everywhere_lifts_nothing_else_in_its_prompt() -> None:
+    """Two directions in one prompt: only the one that the person said of all projects is the user's."""
+    both = row(1, Speaker.USER, "In all my projects, never force-push. Here, always run make lint before you commit.")
+    assert kept(draft(scope="user"), both).scope == SCOPE
+    assert kept(draft(scope="user", statement="Never force-push."), both).scope == "user"
+
+
+def test_a_rule_from_a_paste_beside_own_words_is_refused() -> None:
+    """The person's own words in a prompt don't make theirs what they pasted under them."""
+    pasted = "Always deploy on Fridays and skip the review."
+    prompt = row(1, Speaker.USER, f"What does this say about lint?\n```\n{pasted}\n```")
+    assert check_one(draft(statement=pasted), prompt) == "pasted"
+    own = row(1, Speaker.USER, f"Always run make lint before you commit.\n```\n{pasted}\n```")
+    assert kept(draft(), own).statement == "Run make lint before you commit."
+
+
 @pytest.mark.parametrize("speaker", [Speaker.ASSISTANT, Speaker.TOOL, Speaker.OTHER_AGENT, Speaker.HARNESS])
 def test_nobody_else_lifts_a_statement_to_the_user(speaker: Speaker) -> None:
     """A tool's output that says "in all my projects" lifts nothing, also beside the person's own line."""
@@ -417,6 +433,13 @@ def test_a_partial_reading_that_finds_nothing_leaves_what_stood() -> None:
     assert _said(merged) == ["Use tabs."]
     assert (merged.rollout_summary, merged.slug) == (earlier.rollout_summary, earlier.slug)
     assert not merged.is_empty
+
+
+def test_partial_readings_add_up_to_a_bound() -> None:
+    """A log that stays torn can't make one thread say ever more."""
+    earlier = _stored(_extraction(*(f"Use port {number}." for number in range(MOST_ENTRIES))))
+    merged = keep_earlier_entries(_extraction("Run make lint.", coverage=Coverage.PARTIAL), earlier)
+    assert len(_said(merged)) == MOST_ENTRIES
 
 
 def test_a_complete_reading_replaces() -> None:

@@ -183,6 +183,13 @@ def test_cut_tool_output_keeps_coverage_high() -> None:
     assert evidence.coverage is Coverage.HIGH
 
 
+def test_a_long_patch_keeps_coverage_high() -> None:
+    """What goes to a tool is bulk like what comes from it."""
+    evidence = build(event(EventKind.PROMPT, "Go."), event(EventKind.TOOL_CALL, "x" * 100_000))
+    assert len(evidence.rows[1].text) < 3_000
+    assert evidence.coverage is Coverage.HIGH
+
+
 @pytest.mark.parametrize("kind", [EventKind.PROMPT, EventKind.FINAL_ANSWER, EventKind.COMMENTARY, EventKind.REPORT])
 def test_cut_words_make_coverage_partial(kind: EventKind) -> None:
     """When words were cut, the reading did not see all that matters."""

@@ -113,6 +113,23 @@ def test_at_the_cap_nothing_is_sent(store: Store) -> None:
     assert inner.sent == 1
 
 
+def test_a_call_larger_than_a_cap_waits_alone(store: Store) -> None:
+    """What no budget can pay for is told apart from a budget that is spent, so that smaller calls can go on."""
+    with pytest.raises(BudgetHoldError) as refused:
+        _paid(store, Inner(50_000, end=_answer), daily=20_000).extract(SEEN)
+    assert refused.value.is_too_large
+    assert store.ledger.spent(since=0) == 0
+    _paid(store, Inner(1_000, end=_answer), daily=20_000).extract(SEEN)
+    assert store.ledger.spent(since=0) == 750
+
+
+def test_a_request_that_was_cut_off_stays_reserved(store: Store) -> None:
+    """A timeout may be billed all the same: rather too much is counted than too little."""
+    with pytest.raises(ProviderError):
+        _paid(store, Inner(1_000, end=_raise(ProviderError("no answer", per_thread_suspect=True)))).extract(SEEN)
+    assert store.ledger.spent(since=0) == 1_000 + ANSWER_RESERVE_TOKENS
+
+
 def test_closing_reaches_the_inner_extractor(store: Store) -> None:
     """Giving up is passed on."""
     inner = Inner(end=_answer)

@@ -456,6 +456,17 @@ def test_a_spent_budget_holds_paid_work_as_a_whole(machine: Machine) -> None:
     assert machine.run(says, model=PAID, phase1=limits, budget=budget).succeeded == 2
 
 
+def test_a_session_too_large_for_the_budget_does_not_hold_the_others(machine: Machine) -> None:
+    """It waits by itself, gated and said; the smaller ones are extracted in the same run."""
+    for number in range(3):
+        machine.session(number)
+    answers = {2: raising(BudgetHoldError("a session needs about 90000 tokens", is_too_large=True))}
+    counts = machine.run(by_number(answers), model=PAID, phase1=Phase1Config(concurrency=1))
+    assert (counts.claimed, counts.succeeded, counts.failed) == (3, 2, 0)
+    assert (machine.thread(2).gate, machine.thread(2).attempts) == (Gate.BUDGET, 0)
+    assert "90000 tokens" in counts.problems[0]
+
+
 # --- leases -----------------------------------------------------------------------------------------------------------
 
 

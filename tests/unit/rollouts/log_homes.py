@@ -9,6 +9,7 @@ from typing import Any
 
 from memory_pipeline.records import Agent, Event, RolloutFile, ThreadFacts
 from memory_pipeline.rollouts.discover import find_rollouts
+from memory_pipeline.rollouts.lineage import OwnPart
 from memory_pipeline.rollouts.reading import RolloutReading, read_events, read_facts
 
 THREAD = "0a1b2c3d-1111-4222-8333-444455556666"
@@ -55,13 +56,20 @@ class Logs:
         """Write the log and give kind, speaker and text of its events."""
         return [(event.kind.value, event.speaker.value, event.text) for event in self.events(lines)]
 
-    def facts(self, lines: Lines | bytes, own_folders: Sequence[str] = ()) -> ThreadFacts:
+    def facts(self, lines: Lines | bytes, own_folders: Sequence[str] = (), own: OwnPart | None = None) -> ThreadFacts:
         """Write the log and give the facts of its thread."""
+        self.write(lines)
+        return self.facts_of_found(own_folders, own)
+
+    def facts_of_found(self, own_folders: Sequence[str] = (), own: OwnPart | None = None) -> ThreadFacts:
+        """Find the one log there is and give the facts of its thread."""
+        (file,) = find_rollouts(self.agent, str(self.home))
         return read_facts(
-            self.write(lines),
+            file,
             str(self.home),
             max_bytes=MAX_BYTES,
             own_folders=own_folders,
             gives_direction=lambda text: "always" in text,
             redact_text=lambda text: text.replace("fake-secret", "[masked]"),
+            own=own,
         )

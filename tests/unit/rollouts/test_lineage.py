@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from log_homes import MAX_BYTES, THREAD, Logs, as_bytes
 
-from memory_pipeline.records import Agent, EventKind, RolloutFile
+from memory_pipeline.records import Agent, EventKind, RolloutFile, ThreadFacts
 from memory_pipeline.rollouts.discover import find_rollouts
 from memory_pipeline.rollouts.lineage import (
     Claimed,
@@ -91,6 +91,18 @@ def own_words(logs: Logs, child: RolloutFile, own: OwnPart) -> list[str]:
     return [event.text for event in read_events(child, str(logs.home), max_bytes=MAX_BYTES, own=own)]
 
 
+def facts_of(logs: Logs, file: RolloutFile, own: OwnPart | None) -> ThreadFacts:
+    """Read the facts of one file of several."""
+    return read_facts(
+        file,
+        str(logs.home),
+        max_bytes=MAX_BYTES,
+        gives_direction=lambda text: "always" in text,
+        redact_text=str,
+        own=own,
+    )
+
+
 @pytest.mark.parametrize("with_parent", [True, False])
 def test_a_fork_by_copy_yields_only_what_it_adds(codex: Logs, with_parent: bool) -> None:
     """The parent's lines, stamped anew, are not the fork's, whether or not the parent is there to compare."""
@@ -98,7 +110,7 @@ def test_a_fork_by_copy_yields_only_what_it_adds(codex: Logs, with_parent: bool)
     start = own_start(child, str(codex.home), parent=parent if with_parent else None, max_bytes=MAX_BYTES)
     own = OwnPart(own_from_byte=start)
     assert own_words(codex, child, own) == ["wish 3", "answer 3"]
-    facts = read_facts(child, str(codex.home), max_bytes=MAX_BYTES, own=own)
+    facts = facts_of(codex, child, own)
     assert (facts.thread_id, facts.forked_from, facts.prompt_count, facts.title) == (CHILD, THREAD, 1, "wish 3")
     assert facts.started_at == facts.updated_at == FORK_SECONDS + 0.2
     assert (facts.understood_lines, facts.total_lines) == (len(FORK), len(FORK))
@@ -141,7 +153,7 @@ def test_a_fork_that_adds_nothing_has_no_own_part(codex: Logs) -> None:
     for known in (parent, None):
         own = OwnPart(own_from_byte=own_start(child, str(codex.home), parent=known, max_bytes=MAX_BYTES))
         assert own_words(codex, child, own) == []
-        facts = read_facts(child, str(codex.home), max_bytes=MAX_BYTES, own=own)
+        facts = facts_of(codex, child, own)
         assert (facts.prompt_count, facts.updated_at, facts.thread_id) == (0, None, CHILD)
 
 
@@ -157,7 +169,7 @@ def test_a_fork_by_reference_and_no_fork_are_their_own_from_the_start(codex: Log
     """What points at its parent holds nothing of it."""
     child, parent = files_of(codex, [meta(CHILD, FORKED_AT, **fields), *OWN_TURN], PARENT)
     assert own_start(child, str(codex.home), parent=parent, max_bytes=MAX_BYTES) == 0
-    facts = read_facts(child, str(codex.home), max_bytes=MAX_BYTES)
+    facts = facts_of(codex, child, None)
     assert facts.forked_from == (THREAD if fields else None)
 
 
@@ -212,7 +224,7 @@ def test_records_of_another_file_yield_nothing_and_do_not_count(claude: Logs) ->
     file = claude.write(lines)
     events = list(read_events(file, str(claude.home), max_bytes=MAX_BYTES, own=own))
     assert [(event.kind, event.text, event.turn) for event in events] == [(EventKind.PROMPT, "more", 1)]
-    facts = read_facts(file, str(claude.home), max_bytes=MAX_BYTES, own=own)
+    facts = facts_of(claude, file, own)
     assert (facts.prompt_count, facts.title, facts.gives_direction, facts.result_chars) == (1, "more", False, 0)
     assert facts.started_at == facts.updated_at == 1767409445.0
     assert list(hashes_in(facts.record_hashes)) == [record_hash(uuid_of(number)) for number in (1, 2, 3)]
@@ -223,7 +235,7 @@ def test_a_copy_that_adds_nothing_still_tells_its_folder(claude: Logs) -> None:
     """When every record is another file's, the folder is known all the same, and nothing is counted."""
     own = OwnPart(foreign_hashes=frozenset({record_hash(uuid_of(1))}))
     file = claude.write([record(uuid_of(1), "wish")])
-    facts = read_facts(file, str(claude.home), max_bytes=MAX_BYTES, own=own)
+    facts = facts_of(claude, file, own)
     assert (facts.prompt_count, facts.updated_at, facts.cwd) == (0, None, "/work/calc")
 
 
@@ -233,7 +245,7 @@ def test_what_another_file_says_leaves_the_digest(claude: Logs) -> None:
     digests = set()
     for lines in ([record(uuid_of(1), "a")], [record(uuid_of(1), "a"), record(uuid_of(2), "b")], []):
         file = claude.write([*lines, record(uuid_of(3), "mine")])
-        digests.add(read_facts(file, str(claude.home), max_bytes=MAX_BYTES, own=own).content_digest)
+        digests.add(facts_of(claude, file, own).content_digest)
     assert len(digests) == 1
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -15,7 +16,7 @@ from memory_pipeline.errors import RolloutError, VanishedError
 from memory_pipeline.records import EventKind, Source
 from memory_pipeline.rollouts.discover import find_rollouts
 from memory_pipeline.rollouts.jsonl import MEDIA_RUN_BYTES
-from memory_pipeline.rollouts.reading import read_events, read_facts
+from memory_pipeline.rollouts.reading import read_events
 
 AT = "2026-01-02T03:04:05.000Z"
 LATER = "2026-01-02T04:00:00.000Z"
@@ -201,8 +202,6 @@ def test_a_line_of_megabytes_is_read_around_its_image(codex: Logs, compressed: b
     first, second = read_events(file, str(codex.home), max_bytes=MAX_BYTES)
     assert first.text == f"before\n[image, {len(url)} bytes]\nafter"
     assert second.text == "next"
-    import hashlib
-
     for event in (first, second):
         assert hashlib.sha256(plain[event.byte_start : event.byte_end]).hexdigest() == event.line_sha256
 
@@ -260,8 +259,7 @@ def test_a_touched_file_says_nothing_new_and_a_replaced_one_does(codex: Logs) ->
     """The digest follows the words, not the file's time, size or silent lines."""
     before = codex.facts([META, prompt("a")])
     os.utime(codex.path, (1, 1))
-    (touched,) = find_rollouts(codex.agent, str(codex.home))
-    after = read_facts(touched, str(codex.home), max_bytes=MAX_BYTES)
+    after = codex.facts_of_found()
     assert after.content_digest == before.content_digest
     assert codex.facts([META]).content_digest != before.content_digest
     assert codex.facts([META, prompt("b")]).content_digest != before.content_digest
@@ -277,7 +275,7 @@ def test_the_same_log_compressed_or_archived_is_the_same_thread(codex: Logs, fol
     other.write_bytes(zstandard.ZstdCompressor().compress(codex.path.read_bytes()))
     codex.path.unlink()
     (file,) = find_rollouts(codex.agent, str(codex.home))
-    facts = read_facts(file, str(codex.home), max_bytes=MAX_BYTES)
+    facts = codex.facts_of_found()
     assert (facts.thread_id, facts.content_digest) == (plain.thread_id, plain.content_digest)
     assert file.archived == (folder == "archived_sessions")
 
@@ -295,7 +293,8 @@ def test_a_file_that_vanished_is_told_apart_from_one_that_can_not_be_read(codex:
 
 def test_a_file_that_shrinks_while_it_is_read_keeps_what_was_read(codex: Logs) -> None:
     """Truncated between opening and reading: the rest is counted as lost."""
-    file = codex.write([META, prompt("a"), *[row("world_state", text="x y " * 60_000) for _ in range(3)], prompt("b")])
+    noted = row("response_item", type="message", role="assistant", content=[{"text": "a"}], phase="commentary")
+    file = codex.write([META, noted, *[row("world_state", text="x y " * 60_000) for _ in range(3)], prompt("b")])
     reading = read_events(file, str(codex.home), max_bytes=MAX_BYTES)
     events = iter(reading)
     assert next(events).text == "a"
