@@ -56,6 +56,7 @@ class _Plan:
     inputs: dict[str, bytes]
     changes: dict[str, str]  # workspace path -> A, M or D
     settings: str
+    waiting: set[str]  # entries looked at for the first time that contradict what only a person can settle
 
     @property
     def has_nothing_to_do(self) -> bool:
@@ -127,6 +128,10 @@ class Phase2:
             return self._failed(last.consolidation_id, last, error, [])
         last = self._store.memories.last_consolidation()
         plan = self._plan(must_publish=last is not None and last.state == "publishing")
+        while plan.has_nothing_to_do and plan.waiting:
+            # All that was looked at waits for a person: noted, so that what stands behind it in the backlog is read.
+            self._store.memories.mark_waiting(plan.waiting)
+            plan = self._plan(must_publish=False)
         if not plan.selection and not plan.book.memories:
             return Phase2Counts(outcome=Phase2Outcome.NO_INPUTS, problems=tuple(notes))
         if plan.has_nothing_to_do:
@@ -156,7 +161,10 @@ class Phase2:
     def _plan(self, *, must_publish: bool) -> _Plan:
         selection = self._store.extractions.select(limit=self._config.phase2.max_candidates)
         memories = self._store.memories.every()
-        unplaced = self._store.memories.unplaced_entries([item.thread.thread_id for item in selection])
+        # A backlog larger than the selection is placed over several consolidations, so that everything has its turn.
+        to_place = self._store.memories.threads_to_place(limit=self._config.phase2.max_candidates)
+        read = sorted({item.thread.thread_id for item in selection} | set(to_place))
+        unplaced = self._store.memories.unplaced_entries(read)
         placed = self._store.extractions.standing_entries(sorted({e for m in memories for e in m.entry_ids}))
         book = MemoryBook(memories, placed | {entry.entry_id: entry for entry in unplaced}, now=self._clock.now())
         curate(
@@ -182,6 +190,8 @@ class Phase2:
             inputs=inputs,
             changes=changes,
             settings=settings,
+            waiting={entry.entry_id for entry in unplaced if entry.thread_id in to_place}
+            - {entry_id for _, entry_id in book.placements},
         )
 
     def _rendering_settings(self) -> str:
@@ -205,7 +215,12 @@ class Phase2:
             stage(self._places, publication)
             self._on_step("staged")
             if not self._store.memories.commit(
-                consolidation_id, plan.book.changed, plan.book.placements, plan.book.operations, now=self._clock.now()
+                consolidation_id,
+                plan.book.changed,
+                plan.book.placements,
+                plan.book.operations,
+                waiting=plan.waiting,
+                now=self._clock.now(),
             ):
                 discard_staged(self._places)
                 return Phase2Counts(outcome=Phase2Outcome.LOCKED, problems=("another run took this one over",))

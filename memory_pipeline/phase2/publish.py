@@ -123,7 +123,7 @@ def publish(places: Places, publication: Publication, *, on_step: OnStep) -> lis
     before: dict[str, bytes | None] = {}
     try:
         _write_files(places, publication, baseline, before, notes, on_step)
-    except OSError:
+    except (OSError, WorkspaceError):
         _put_back(places, before)
         raise
     on_step("wrote baseline")
@@ -150,6 +150,7 @@ def _write_files(
         elif path in baseline.hashes and sha256_hex(on_disk or b"") != baseline.hashes[path]:
             changed.append(path)
         target = places.workspace / path
+        _refuse_linked_folder(places.workspace, target)
         make_private_folder(target.parent)
         before[path] = on_disk
         write_whole(target, content)
@@ -190,6 +191,14 @@ def _put_back(places: Places, before: Mapping[str, bytes | None]) -> None:
 def _named(paths: Sequence[str]) -> str:
     more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
     return ", ".join(paths[:_MOST_NAMED]) + more
+
+
+def _refuse_linked_folder(workspace: Path, target: Path) -> None:
+    for folder in target.parents:
+        if folder == workspace:
+            return
+        if folder.is_symlink():
+            raise WorkspaceError(f"{folder} is a link, and nothing is written through it; remove it")
 
 
 def _publish_handbook(

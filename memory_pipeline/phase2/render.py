@@ -69,10 +69,18 @@ def render_summary(memories: Sequence[Memory], threads: Mapping[str, SelectedThr
     """Render memory_summary.md: the user's scope only, and one pointer line a project; at most ``max_bytes``."""
     own = sorted((memory for memory in memories if memory.scope == USER_SCOPE), key=_worth, reverse=True)
     names = scope_names({memory.scope for memory in memories})
-    pointers = [_pointer(scope, names[scope], group) for scope, group in _by_scope(memories) if scope != USER_SCOPE]
-    kept_own, kept_pointers = len(own), len(pointers)
+    projects = [(scope, group) for scope, group in _by_scope(memories) if scope != USER_SCOPE]
+    newest_first = sorted(projects, key=lambda project: (-_last_said(project[1]), project[0]))
+    kept_own, kept_pointers = len(own), len(projects)
     while True:
-        text = _summary_text(own[:kept_own], pointers[:kept_pointers], threads, len(own) - kept_own)
+        kept = sorted(newest_first[:kept_pointers])
+        text = _summary_text(
+            own[:kept_own],
+            [_pointer(scope, names[scope], group) for scope, group in kept],
+            threads,
+            left_out=len(own) - kept_own,
+            more_projects=len(projects) - kept_pointers,
+        )
         if len(text.encode()) <= max_bytes or (kept_own == 0 and kept_pointers == 0):
             return text.encode()
         # What the person said everywhere is worth more here than pointers, which MEMORY.md repeats.
@@ -257,13 +265,22 @@ def _size(lines: Sequence[RenderedLine]) -> int:
 
 
 def _pointer(scope: str, name: str, memories: Sequence[Memory]) -> str:
-    newest = max(memory.last_confirmed for memory in memories)
+    newest = _last_said(memories)
     key = one_line(scope.removeprefix(PROJECT_SCOPE_PREFIX), 200)
     return f"- {name} ({key}), last on {iso_date(newest)}: {MEMORY_FILE}, `# Task Group: {name}`"
 
 
+def _last_said(memories: Sequence[Memory]) -> float:
+    return max(memory.last_confirmed for memory in memories)
+
+
 def _summary_text(
-    own: Sequence[Memory], pointers: Sequence[str], threads: Mapping[str, SelectedThread], left_out: int
+    own: Sequence[Memory],
+    pointers: Sequence[str],
+    threads: Mapping[str, SelectedThread],
+    *,
+    left_out: int,
+    more_projects: int,
 ) -> str:
     stated = [m for m in own if m.kind in STATED_KINDS]
     tips = [m for m in own if m.kind not in STATED_KINDS]
@@ -276,7 +293,9 @@ def _summary_text(
         else "- Nothing is remembered yet."
     )
     lines += ["", "## User preferences"]
-    lines += [_summary_line(m) for m in stated] or ["- None that hold in every project."]
+    if not stated and not left_out:
+        lines.append("- None that hold in every project.")
+    lines += [_summary_line(m) for m in stated]
     lines += ["", "## General Tips"]
     lines += [_summary_line(m) for m in tips]
     lines += [
@@ -284,7 +303,11 @@ def _summary_text(
         f"- Each task there names its file in {SUMMARIES_FOLDER}/, which tells more.",
     ]
     lines += ["", "## What's in Memory"]
-    lines += pointers or ["- Nothing about a single project yet."]
+    if not pointers and not more_projects:
+        lines.append("- Nothing about a single project yet.")
+    lines += pointers
+    if more_projects:
+        lines.append(f"- {more_projects} more projects, longest not worked on: {MEMORY_FILE}, `# Task Group`")
     if left_out:
         lines.append(f"- {left_out} more that hold everywhere: {MEMORY_FILE}, `# Task Group: {EVERYWHERE}`")
     return "\n".join(lines) + "\n"

@@ -60,6 +60,33 @@ class Memories:
         ).fetchall()
         return _memories(connection, rows)
 
+    def threads_to_place(self, *, limit: int) -> list[str]:
+        """Return the threads with an entry that no consolidation has looked at yet.
+
+        Included are threads with a standing entry that no memory rests on and that does not wait for a person. In the
+        order of the selection; at most ``limit``, so that a backlog is placed over several consolidations.
+        """
+        rows = self._connect().execute(
+            f"""
+            SELECT x.thread_id FROM extractions AS x
+            LEFT JOIN usage AS u ON u.subject = 'thread' AND u.subject_id = x.thread_id
+            WHERE EXISTS (
+                SELECT 1 FROM entries AS e JOIN threads AS t ON t.thread_id = e.thread_id
+                WHERE e.thread_id = x.thread_id AND e.waits = 0 AND {STANDING}
+                    AND NOT EXISTS (SELECT 1 FROM memory_entries AS m WHERE m.entry_id = e.entry_id)
+            )
+            ORDER BY coalesce(u.count, 0) DESC, coalesce(u.last_usage, x.generated_at) DESC, x.thread_id
+            LIMIT ?
+            """,
+            (limit,),
+        )
+        return [row["thread_id"] for row in rows]
+
+    def mark_waiting(self, entry_ids: Iterable[str]) -> None:
+        """Note that entries were looked at and wait for a person."""
+        with immediate(self._connect()) as connection:
+            _mark_waiting(connection, entry_ids)
+
     def unplaced_entries(self, thread_ids: Sequence[str]) -> list[Entry]:
         """Return the standing entries of these threads that no memory rests on, by thread and position."""
         connection = self._connect()
@@ -125,11 +152,13 @@ class Memories:
         placements: Iterable[tuple[str, str]],
         operations: Iterable[Operation],
         *,
+        waiting: Iterable[str] = (),
         now: float,
     ) -> bool:
         """Apply all operations of a consolidation and mark it as being published; false when it was taken over.
 
-        ``memories`` are the changed or new ones; ``placements`` pairs (memory, entry) that a memory newly rests on.
+        ``memories`` are the changed or new ones; ``placements`` pairs (memory, entry) that a memory newly rests on;
+        ``waiting`` are entries that were looked at and wait for a person.
         """
         with immediate(self._connect()) as connection:
             changed = connection.execute(
@@ -141,6 +170,7 @@ class Memories:
             for memory in memories:
                 _store_memory(connection, memory)
             connection.executemany("INSERT OR IGNORE INTO memory_entries VALUES (?, ?)", placements)
+            _mark_waiting(connection, waiting)
             connection.executemany(
                 """
                 INSERT INTO operations (consolidation_id, memory_id, operation, entry_id, other_memory_id, reason, at)
@@ -218,6 +248,10 @@ class Memories:
             retry_at=row["retry_at"],
             error=row["error"],
         )
+
+
+def _mark_waiting(connection: sqlite3.Connection, entry_ids: Iterable[str]) -> None:
+    connection.executemany("UPDATE entries SET waits = 1 WHERE entry_id = ?", [(entry_id,) for entry_id in entry_ids])
 
 
 def _store_memory(connection: sqlite3.Connection, memory: Memory) -> None:

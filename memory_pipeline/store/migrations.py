@@ -133,7 +133,8 @@ _FIRST_SCHEMA = (
         condition TEXT NOT NULL,
         statement TEXT NOT NULL,
         created_at REAL NOT NULL,
-        withdrawn_at REAL
+        withdrawn_at REAL,
+        waits INTEGER NOT NULL DEFAULT 0
     ) STRICT
     """,
     "CREATE INDEX entries_by_thread ON entries (thread_id, position)",

@@ -13,7 +13,7 @@ from phase2_world import DAY, NOW, OTHER_PROJECT, World, entry, learned, stamps
 from memory_pipeline.errors import InterruptedRunError
 from memory_pipeline.lock import os_lock
 from memory_pipeline.phase2.consolidate import workspace_lock_path
-from memory_pipeline.records import Gate, MemoryStatus, OperationKind, Phase2Outcome
+from memory_pipeline.records import EntryKind, Gate, MemoryStatus, OperationKind, Phase2Outcome, Speaker
 
 CONSOLIDATED, NO_CHANGES = Phase2Outcome.CONSOLIDATED, Phase2Outcome.NO_CHANGES
 
@@ -529,3 +529,62 @@ def test_a_row_of_a_dead_run_is_taken_over(world: World) -> None:
     assert world.run().outcome is CONSOLIDATED
     assert world.store.memories.state_of(dead) == "failed"
     assert not world.store.memories.commit(dead, [], [], [], now=NOW)
+
+
+def test_a_backlog_larger_than_the_selection_has_its_turn(tmp_path: Path) -> None:
+    """One consolidation reads a bounded set; the next ones place what is left, and then nothing changes."""
+    world = World(tmp_path, max_candidates=2)
+    for number in range(5):
+        world.says(f"thread-{number}", entry(f"use port {8000 + number} for service {number}"))
+    selected = [world.run().selected for _ in range(3)]
+    assert selected == [2, 2, 2]
+    assert world.run().outcome is NO_CHANGES
+    assert len(world.store.memories.every(status=MemoryStatus.ACTIVE)) == 5
+    assert (world.workspace / "raw_memories.md").read_text().count("## Thread") == 2
+    world.close()
+
+
+def test_what_waits_for_a_person_keeps_no_backlog_waiting(tmp_path: Path) -> None:
+    """An entry that only a person can settle is looked at once, and does not take the turn of others for ever."""
+    world = World(tmp_path, max_candidates=1)
+    stated = entry("the port is 8080")
+    world.says("thread-a", stated)
+    world.run()
+    claim = entry("the port is 9090", kind=EntryKind.KNOWLEDGE, speaker=Speaker.TOOL)
+    world.says("thread-b", claim)
+    world.says("thread-c", entry("use uv"))
+    world.says("thread-d", entry("run make lint"))
+    for _ in range(4):
+        world.run()
+    told = {memory.statement for memory in world.store.memories.every(status=MemoryStatus.ACTIVE)}
+    assert told == {"the port is 8080", "use uv", "run make lint"}
+    world.close()
+
+
+def test_a_line_taken_out_stays_out_when_its_words_shift(world: World) -> None:
+    """A memory is known by its id, not by its line: new tasks renumber the marks behind it."""
+    world.says("thread-b", entry("use uv"), entry("run make lint", byte=200))
+    world.run()
+    kept = [line for line in world.handbook.read_text().splitlines(keepends=True) if "use uv" not in line]
+    world.handbook.write_text("".join(kept))
+    world.run()
+    world.says("thread-a", entry("use uv"), entry("run make lint", byte=200))
+    assert world.run().outcome is CONSOLIDATED
+    text = world.handbook.read_text()
+    assert "run make lint" in text
+    assert '"use uv"' not in text
+
+
+def test_a_linked_folder_inside_the_workspace_is_not_written_through(world: World, tmp_path: Path) -> None:
+    """A link where a folder of ours belongs fails the run, says so, and what it leads to stays as it was."""
+    world.says("thread-a", entry("use uv"))
+    world.run()
+    outside = tmp_path / "outside"
+    shutil.move(world.workspace / "rollout_summaries", outside)
+    (world.workspace / "rollout_summaries").symlink_to(outside)
+    before = sorted(outside.iterdir())
+    world.says("thread-b", entry("run make lint"))
+    counts = world.run()
+    assert counts.outcome is Phase2Outcome.FAILED
+    assert "is a link" in counts.problems[0]
+    assert sorted(outside.iterdir()) == before

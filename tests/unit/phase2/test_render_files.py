@@ -400,3 +400,17 @@ def test_facts_that_hold_everywhere_are_tips() -> None:
     preferences, tips = summary(memories).split("## General Tips")
     assert "answer in English" in preferences
     assert "brew needs sudo" in tips
+
+
+def test_of_too_many_projects_the_longest_untouched_give_way() -> None:
+    """A tight summary keeps pointers to the newest projects, and says how many are not named."""
+    memories = [
+        memory(
+            f"use port {8000 + number}", scope=f"project:example.org/sam/shop-{number:02}", last_confirmed=NOW + number
+        )
+        for number in range(40)
+    ]
+    text = render_summary(memories, {}, max_bytes=1_500).decode()
+    assert "shop-39" in text
+    assert "shop-00 " not in text
+    assert "more projects" in text
