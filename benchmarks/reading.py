@@ -88,13 +88,15 @@ class CodexLog(Invented):
 
     def lines(self) -> Iterator[dict[str, Any]]:
         """Yield lines without end."""
-        yield self._line("session_meta", id=THREAD.format(1), timestamp=self.stamp(), cwd="/work/shop", source="cli")
+        yield self._line(
+            "session_meta", id=THREAD.format(1), timestamp=self.stamp(), cwd="/home/sam/shop", source="cli"
+        )
         for turn in range(1, sys.maxsize):
             yield from self._turn(turn)
 
     def _turn(self, turn: int) -> Iterator[dict[str, Any]]:
         yield self._event("task_started", turn_id=self.uuid(), model_context_window=258_400)
-        yield self._line("turn_context", turn_id=self.uuid(), cwd="/work/shop", instructions="Be brief. " * 120)
+        yield self._line("turn_context", turn_id=self.uuid(), cwd="/home/sam/shop", instructions="Be brief. " * 120)
         wish = f"Please make the cart round the total of order {turn} to cents."
         yield self._message("user", [{"type": "input_text", "text": wish}], content_item_kinds=["user.text"])
         yield self._item("UserMessage", id=self.uuid(), content=[{"type": "text", "text": wish}])
@@ -130,7 +132,7 @@ class CodexLog(Invented):
                 id=call_id,
                 process_id="37039",
                 command=["/bin/bash", "-lc", "rg -n total src | head"],
-                cwd="file:///work/shop",
+                cwd="file:///home/sam/shop",
                 parsed_cmd=[{"type": "unknown", "cmd": "rg -n total src"}],
                 source="unified_exec_startup",
                 status="completed",
@@ -211,7 +213,7 @@ class ClaudeLog(Invented):
 
     def _talk(self, kind: str, message: dict[str, Any], **more: Any) -> dict[str, Any]:
         ids = {"uuid": self.uuid(), "timestamp": self.stamp()}
-        session = {"userType": "external", "entrypoint": "cli", "cwd": "/work/shop", "sessionId": THREAD.format(2)}
+        session = {"userType": "external", "entrypoint": "cli", "cwd": "/home/sam/shop", "sessionId": THREAD.format(2)}
         head = {"parentUuid": self.uuid(), "isSidechain": False, "type": kind, "message": message}
         return {**head, **ids, **more, **session, "version": "2.1.332", "gitBranch": "main"}
 
@@ -224,7 +226,7 @@ class OlderClaudeLog(ClaudeLog):
 
 def write_log(log: CodexLog | ClaudeLog, home: Path, size: int) -> RolloutFile:
     """Write a log of at least ``size`` bytes where its agent would, a line at a time, and find it."""
-    folder = home / ("sessions/2026/11/20" if log.agent is Agent.CODEX else "projects/-work-shop")
+    folder = home / ("sessions/2026/11/20" if log.agent is Agent.CODEX else "projects/-home-sam-shop")
     folder.mkdir(parents=True)
     thread = THREAD.format(1 if log.agent is Agent.CODEX else 2)
     name = f"rollout-2026-11-20T09-00-00-{thread}.jsonl" if log.agent is Agent.CODEX else f"{thread}.jsonl"
@@ -334,7 +336,7 @@ def measure_second_pass(folder: Path, files: int, runs: int) -> None:
         day = home / f"sessions/2026/{number % 12 + 1:02d}/{number % 28 + 1:02d}"
         day.mkdir(parents=True, exist_ok=True)
         thread = f"0a1b2c3d-1111-4222-8333-{number:012d}"
-        meta = {"id": thread, "timestamp": "2026-11-20T09:00:00Z", "cwd": "/work/shop", "source": "cli"}
+        meta = {"id": thread, "timestamp": "2026-11-20T09:00:00Z", "cwd": "/home/sam/shop", "source": "cli"}
         line = {"timestamp": "2026-11-20T09:00:00Z", "type": "session_meta", "payload": meta}
         (day / f"rollout-2026-11-20T09-00-00-{thread}.jsonl").write_bytes(orjson.dumps(line) + b"\n")
     codex = SourceConfig(home=str(home))

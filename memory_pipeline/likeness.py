@@ -126,6 +126,15 @@ _FAMILIES = {
     "python http": "requests httpx aiohttp urllib",
     "type check": "mypy pyright",
     "bundler": "webpack vite rollup esbuild parcel",
+    "spelling": "british american",
+    "weekday": "monday tuesday wednesday thursday friday saturday sunday",
+    "hosting": "aws gcp azure hetzner digitalocean heroku 阿里云 腾讯云",
+    "code hosting": "github gitlab bitbucket gitea",
+    "continuous integration": "jenkins travis circleci teamcity",
+    "frontend": "react vue svelte angular",
+    "store in the browser": "redux zustand pinia vuex mobx",
+    "broker": "kafka rabbitmq sqs nats",
+    "python web": "flask fastapi django",
 }
 _FAMILY_OF = {tool: family for family, tools in _FAMILIES.items() for tool in tools.split()}
 
@@ -136,7 +145,7 @@ there here please always ever from now on going forward henceforth remember keep
 also then very really generally usually everything every each all any some project projects repo repos
 repository codebase thing way whenever use uses used using prefer prefers preferred like likes want wants
 rather run runs running execute with if can could may might default only thank thanks future time times let
-lets go good decided decide stick pick choose anything something new up out into
+lets go good decided decide stick pick choose called named instead anything something new up out into
 """
 _STOP = frozenset(_STOP_WORDS.split()) - {"new", "if", "only", "up", "out", "into"}
 _NEGATIONS = frozenset(
@@ -174,7 +183,7 @@ _CJK_NEGATION = re.compile(
 _CJK_STOP = re.compile(
     r"从现在(?:起|开始)|从今以后|我们|咱们|以后|今后|往后|总是|始终|一律|永远|务必|必须|应该|应当|记住|记得"
     r"|请|统一|优先|默认|都|要|用|使用|采用"
-    r"|喜欢|更|我|你|您|的|了|在|里面?|这个|项目|仓库|所有|一定|得|也|就|还是|改|吧|和|与|每次|每个|再|是|运行|执行|跑"
+    r"|喜欢|更|我|你|您|的|了|在|里面?|这个|项目|仓库|所有|一定|得|也|就|还是|改|吧|和|与|每次|每个|再|是|运行|执行|跑|写"
 )
 
 
@@ -184,8 +193,8 @@ def _read(text: str) -> _Reading:
     folded = re.sub(r"\b(?:instead of|rather than|in place of)\b", "instead-of", folded)
     folded = re.sub(r"\b(do|does|did|ca|wo|should|must|is|are)n'?t\b|\bdo not\b", "dont", folded)
     folded = _CJK_NEGATION.sub(" dont ", folded)
-    folded = _CJK_STOP.sub(" ", folded)
-    folded = _CJK.sub(lambda run: " " + run.group() + " ", folded)
+    defining = folded
+    folded = _apart(folded)
     asked: set[str] = set()
     refused: set[str] = set()
     place: set[str] = set()
@@ -205,7 +214,7 @@ def _read(text: str) -> _Reading:
         else:
             target = place if placing else refused if refusing else asked
             target.update(_content(sign))
-    topic, value = _definition(folded)
+    topic, value = _definition(defining)
     plain = " ".join(re.findall(r"[^\W_]+(?:[./:@+#_-]+[^\W_]+)*|--?\w+|[+#*]", folded)) or folded.strip()
     return _Reading(
         plain=plain,
@@ -259,14 +268,20 @@ def _weight(word: str) -> float:
     return 2.0 if _is_exact(word) else 1.0
 
 
-_COPULA = re.compile(r"\b(?:is|are|lives? (?:in|at|on)|should be|must be|=)\b|是|为")
+_COPULA = re.compile(r"\b(?:is|are|lives? (?:in|at|on)|should be|must be|=)\b|用的是|改成|换成|改为|是|叫做?|为")
 
 
 def _definition(folded: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     match = _COPULA.search(folded)
     if not match:
         return (), ()
-    return tuple(_content(folded[: match.start()])), tuple(_content(folded[match.end() :]))
+    before, after = (_apart(half) for half in (folded[: match.start()], folded[match.end() :]))
+    return tuple(_content(before)), tuple(_content(after))
+
+
+def _apart(text: str) -> str:
+    """Chinese words without those that never matter, apart from what stands beside them."""
+    return _CJK.sub(lambda run: " " + run.group() + " ", _CJK_STOP.sub(" ", text))
 
 
 def _content(folded: str) -> list[str]:
@@ -279,6 +294,8 @@ def _content(folded: str) -> list[str]:
 
 def _is_turned_round(first: _Reading, second: _Reading) -> bool:
     """One refuses what the other asks, and neither is about much else."""
+    if _takes_the_place(first, second) or _takes_the_place(second, first):
+        return True
     if first.place != second.place:
         return False
     turned = (first.asked & second.refused) | (first.refused & second.asked)
@@ -288,10 +305,50 @@ def _is_turned_round(first: _Reading, second: _Reading) -> bool:
     return turned in stated or len(turned) * 3 >= len(stated[0] | stated[1]) * 2
 
 
+def _takes_the_place(new: _Reading, old: _Reading) -> bool:
+    """One names a value in the place of another ("pnpm, not npm"), and the other asks for just that other value."""
+    dropped = new.refused & old.asked
+    if any(_stem(word) not in _WHAT_TOOLS_DO for word in new.place ^ old.place):
+        return False
+    if not dropped or dropped != new.refused or not all(map(_is_exact, dropped)) or old.refused:
+        return False
+    if old.asked - dropped <= new.asked:
+        return True  # nothing else is said
+    family = {_FAMILY_OF.get(word) for word in dropped}
+    return None not in family and {_FAMILY_OF.get(word) for word in new.asked} == family
+
+
+#: Circumstances that a tool brings with it: "use npm for packages and scripts" is "use npm".
+_BROUGHT_ALONG = """
+packages scripts dependencies installing builds tests linting formatting code python javascript
+"""
+_WHAT_TOOLS_DO = frozenset(map(_stem, _BROUGHT_ALONG.split()))
+
+
+def _limits_otherwise(first: _Reading, second: _Reading) -> bool:
+    """The same bound with another number: "at most 50 lines", "at most 80 lines"."""
+    if not (_BOUND.search(first.plain) and _BOUND.search(second.plain)):
+        return False
+    old, new = first.words - second.words, second.words - first.words
+    return (
+        len(old) == len(new) == 1
+        and all(_NUMBER.fullmatch(word) for word in old | new)
+        and bool(first.words & second.words)
+    )
+
+
+_BOUND = re.compile(
+    r"超过|多于|少于|大于|小于"
+    r"|\b(?:exceed|(?:more|longer|less|fewer|larger|bigger) than|at most|at least|over|above|under|below)\b"
+)
+
+
 def _is_exchanged(first: _Reading, second: _Reading) -> bool:
     """The same statement but for one value: a number, a tool of the same use, or what something is said to be."""
     if first.topic and first.topic == second.topic:
         return first.value != second.value and len(first.value) == len(second.value) and len(first.value) <= 3
+    if _limits_otherwise(first, second):
+        return True
     only_a, only_b = first.words - second.words, second.words - first.words
     if first.refused and second.refused and first.refused != second.refused:
         return False

@@ -389,6 +389,7 @@ class IndexedThread:
     skipped_lines: Mapping[str, int]
     unknown_types: Mapping[str, int]
     disabled_by_person: bool
+    is_shared_out: bool = True  # it is decided which of its records are its own
     gate: Gate | None
     job_state: JobState | None  # None: it never passed the gates
     source_digest: str | None  # the content for which job_state holds

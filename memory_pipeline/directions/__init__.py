@@ -11,4 +11,13 @@ from __future__ import annotations
 from memory_pipeline.directions.engine import Direction, asks_for_work, find_directions, gives_direction, is_order
 from memory_pipeline.directions.words import Sentence, own_words, sentences
 
-__all__ = ["Direction", "Sentence", "asks_for_work", "find_directions", "gives_direction", "is_order", "own_words", "sentences"]
+__all__ = [
+    "Direction",
+    "Sentence",
+    "asks_for_work",
+    "find_directions",
+    "gives_direction",
+    "is_order",
+    "own_words",
+    "sentences",
+]

@@ -38,9 +38,9 @@ from memory_pipeline.records import EntryKind
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Direction:
-    """One direction in the person's own wording."""
+    """One direction, or one lasting fact, in the person's own wording."""
 
-    kind: EntryKind  # preference, procedure or decision
+    kind: EntryKind  # preference, procedure, decision, or knowledge for a fact that the person tells
     text: str  # the person's clause, verbatim but for what leads in and out of it ("please", "remember that")
     condition: str  # under which circumstances it holds, in the person's words; "" when it always does
     everywhere: bool  # the person says that it holds in all their projects
@@ -71,8 +71,10 @@ def find_directions(text: str) -> tuple[Direction, ...]:
 
 #: A short request of one sentence, whose words leave no room for a direction: most prompts are such.
 _ONLY_ASKS = Lazy(
-    r"(?:please |now |can you |could you )?(?:fix|run|rerun|explain|add|remove|delete|refactor|implement|debug|check|look at"
-    r"|why|what|where|how|who|which|is|are|does|did|show me where)\b(?!.*(?:\b(?:always|never|ever|every|each|from|before|after"
+    r"(?:please |now |can you |could you )?(?:fix|run|rerun|explain|add|remove|delete|refactor|implement|debug"
+    r"|check|look at"
+    r"|why|what|where|how|who|which|is|are|does|did|show me where)\b(?!.*(?:\b(?:always|never|ever|every|each|from"
+    r"|before|after"
     r"|when|whenever|if|don[’']?t|do not|not|no|use|we|our|i|and|also|but|btw|remember|prefer|all|my|unless|without|by"
     r"|as|only|first|me)\b|[^\x00-\x7f]|[.;:,!]\s))[^\n]{0,200}",
     re.IGNORECASE,
@@ -97,7 +99,7 @@ def _find(text: str) -> tuple[Direction, ...]:
     return tuple(found.values())
 
 
-# --- directions without a word that says so ----------------------------------------------------------------------------
+# --- directions without a word that says so --------------------------------------------------------------------------
 
 
 class _Company:
@@ -120,7 +122,6 @@ class _Company:
         """Whether another sentence of the prompt asks for work."""
         return bool(self.asking - {id(sentence)})
 
-
     def specifies(self, sentence: Sentence) -> bool:
         """Whether a sentence goes on with what a thing to be made shall do: "It must return JSON. Always include …"."""
         index = next(number for number, each in enumerate(self.sentences) if each is sentence)
@@ -131,9 +132,13 @@ class _Company:
 
 
 _PRODUCT_ACT = Lazy(
-    r"(?:it |they )?(?:should |must )?(?:always|never) (?:include|show|return|display|print|output|render|validate|send|reject|accept|allow|raise|throw|sort|round|block)"
+    r"(?:it |they )?(?:should |must )?(?:always|never) (?:include|show|return|display|print|output|render|validate"
+    r"|send|reject|accept|allow|raise|throw|sort|round|block)"
 )
-_SPEC_SENTENCE = Lazy(r"(?:it|they|users?|the \w+|each \w+|every \w+|all \w+) (?:should|must|shall|will|takes?|returns?|has|have|is|are|can)\b")
+_SPEC_SENTENCE = Lazy(
+    r"(?:it|they|users?|the \w+|each \w+|every \w+|all \w+) (?:should|must|shall|will|takes?|returns?|has|have|is"
+    r"|are|can)\b"
+)
 
 
 def _asks_for_work(sentence: Sentence) -> bool:
@@ -186,9 +191,12 @@ def _plain_english(sentence: Sentence, company: _Company, begin: int) -> tuple[E
     return (EntryKind.PREFERENCE, begin + later) if later is not None else (None, begin)
 
 
-_ASIDE = Lazy(r"\b(?:also|btw|by the way|fyi|note|rule|record|reminder|remember|usual|future|hint|tip|important|context)\b")
+_ASIDE = Lazy(
+    r"\b(?:also|btw|by the way|fyi|note|rule|record|reminder|remember|usual|future|hint|tip|important|context)\b"
+)
 _CONTRASTED = Lazy(
-    r"\bhouse style\b|\b(?:every|each|all) (?:new )?[\w-]+(?: [\w-]+)?$|\bplan before\b|,? (?:not|never) \S+(?: \S+){0,2}$|\b(?:always|never|unless|before (?:you|each|every|any)|after (?:each|every|any))\b"
+    r"\bhouse style\b|\b(?:every|each|all) (?:new )?[\w-]+(?: [\w-]+)?$|\bplan before\b|,? (?:not"
+    r"|never) \S+(?: \S+){0,2}$|\b(?:always|never|unless|before (?:you|each|every|any)|after (?:each|every|any))\b"
 )
 
 
@@ -206,7 +214,9 @@ def _later_chinese(masked: str, begin: int) -> tuple[int, EntryKind | None]:
     return begin, None
 
 
-_ZH_ASIDE = Lazy(r"[，,](?:注意|另外(?:说一句|说下|提一下)?|还有|对了|顺便(?:说一句|说下)?|提醒一下|以后|记得|补充一点)[，,：:]?")
+_ZH_ASIDE = Lazy(
+    r"[，,](?:注意|另外(?:说一句|说下|提一下)?|还有|对了|顺便(?:说一句|说下)?|提醒一下|以后|记得|补充一点)[，,：:]?"
+)
 
 
 def _is_asked(sentence: Sentence) -> bool:
@@ -218,7 +228,9 @@ def _is_asked(sentence: Sentence) -> bool:
     return ASKS.match(masked) is not None or re.search(r"(?:吗|呢|么)[\s.。]*$", masked) is not None
 
 
-_NOT_POLITE = Lazy(r"(?:always|never|really|even|still|actually) (?:reproduce|see|get|rely|be|have|trust|happen|tell if|know)\b")
+_NOT_POLITE = Lazy(
+    r"(?:always|never|really|even|still|actually) (?:reproduce|see|get|rely|be|have|trust|happen|tell if|know)\b"
+)
 
 # --- one sentence ----------------------------------------------------------------------------------------------------
 
@@ -240,7 +252,8 @@ _USES_THEN = Lazy(
 )
 _SCENE_LASTS = Lazy(
     r"(?:from now on(?:wards)?|from here on(?: out)?|from today on|going forward|moving forward|henceforth"
-    r"|in (?:the )?future(?: \w+)?|by default|as a (?:general )?rule|once and for all|in general|no matter (?:which|what) \w+|regardless of [\w ]+|next time|when(?:ever)?"
+    r"|in (?:the )?future(?: \w+)?|by default|as a (?:general )?rule|once and for all|in general"
+    r"|no matter (?:which|what) \w+|regardless of [\w ]+|next time|when(?:ever)?"
     r" i (?:say|ask|type|write|tell)\b[^,]*|if i (?:say|ask)\b[^,]*"
     r"|globally|everywhere|(?:in|across|for|on) (?:this|our|all|every|each|any)(?: of)?(?: (?:my|our"
     r"|the))? (?:projects?|repos?|repository|repositories|codebases?)"
@@ -258,14 +271,16 @@ _GOES_ON = Lazy(
     r"|(?:直接(?!说)|因为|除非|除了|并且|而且|包括|比如|例如|而不是|要用|要|再|然后|否则|不然|先|才|而|方便|以免|这样)"
 )
 _SETS_SCENE = Lazy(
-    r"(?:(?:and|also|but|so|please|ok|no) )*(?:no matter|regardless|when|whenever|if|before|after|for|in|on|while|unless|during"
+    r"(?:(?:and|also|but|so|please|ok|no) )*(?:no matter|regardless|when|whenever|if|before|after|for|in|on|while"
+    r"|unless|during"
     r"|at|inside|under|with|across|every ?time|each time|from now on|from here on"
     r"|from today|going forward|moving forward|by default|as a rule|once|until|globally|everywhere|in general)\b"
     r"|(?:当|在|每次|每个|如果|以后|今后|从现在|从今|写|提交|对于|凡是|只要|除非|所有|任何|全局)"
     r"|.*(?:时候?|之前|前|之后|的话|里)$"
 )
 _TAIL = Lazy(
-    r"(?:[\s,，]*(?:please|thanks|thank you|thx|pls|谢谢|好吗|好吧|吧|ok吗)|[,，]\s*(?:ok|okay))?[\s,，.!。！~]*$", re.IGNORECASE
+    r"(?:[\s,，]*(?:please|thanks|thank you|thx|pls|谢谢|好吗|好吧|吧|ok吗)|[,，]\s*(?:ok|okay))?[\s,，.!。！~]*$",
+    re.IGNORECASE,
 )
 _REMEMBER = Lazy(
     r"(?:please )?(?:do )?(?:remember|memori[sz]e|keep in mind|bear in mind)(?: that|\s+to|,|\s*:)*\s+"
@@ -331,7 +346,8 @@ def _directions_of_sentence(sentence: Sentence, *, corrected: bool) -> Iterator[
 
 
 _REFUSAL = Lazy(
-    r"(?:please |and |but |also |we )*(?:never|don't|do not|dont|not|no|avoid|stop)\b|(?:请|也|都|就)*(?:不要|别|禁止|不许|不准|绝不|不用|不)"
+    r"(?:please |and |but |also |we )*(?:never|don't|do not|dont|not|no|avoid|stop)\b|(?:请|也|都|就)*"
+    r"(?:不要|别|禁止|不许|不准|绝不|不用|不)"
 )
 _CONTRARY = Lazy(
     rf"(?:please |and |but |always |instead,? |rather |we )*{V}|(?:always|never|don't|do not|not)\b"
@@ -344,8 +360,10 @@ def _turns_over(masked: str, before: tuple[int, int], after: tuple[int, int]) ->
     if re.match(r"(?:and )?(?:also|please|now|then|remember)\b|另外|还有", masked[after[0] : after[1]]):
         return False
     refused = _refuses(masked, before)
-    return refused is not _refuses(masked, after) and _CONTRARY.match(masked, *after) is not None and (
-        refused or _refuses(masked, after)
+    return (
+        refused is not _refuses(masked, after)
+        and _CONTRARY.match(masked, *after) is not None
+        and (refused or _refuses(masked, after))
     )
 
 
@@ -401,8 +419,10 @@ def _match_clause(masked: str, start: int, end: int, *, correction: bool) -> tup
 
 #: What comes after "it should", "users must", "a function that", says what the product shall do.
 _SPECIFIES = Lazy(
-    r"(?:^|[,;] |\band )(?:it|they|users?|(?:the|a|an|each|every|this) (?:new )?[\w-]+)(?: [\w-]+)? (?:should|must|will|shall|may)\b(?! (?:be )?(?:fixed))"
-    r"|\b(?:explaining|that checks|which|(?:function|rule|script|cache|button|test|option|method|class|cli|tool) (?:that|which))\b"
+    r"(?:^|[,;] |\band )(?:it|they|users?|(?:the|a|an|each|every|this) (?:new )?[\w-]+)(?: [\w-]+)? (?:should|must"
+    r"|will|shall|may)\b(?! (?:be )?(?:fixed))"
+    r"|\b(?:explaining|that checks|which|(?:function|rule|script|cache|button|test|option|method|class|cli"
+    r"|tool) (?:that|which))\b"
 )
 
 
@@ -435,8 +455,12 @@ def _zh_negation_follows(masked: str, match: re.Match[str]) -> bool:
 
 def _kind_at(masked: str, begin: int, end: int, *, correction: bool) -> EntryKind | None:
     clause = masked[begin:end]
-    stated = _first(PREFERENCES, clause) or _first(ZH_PREFERENCES, clause) or _first(OTHERS, clause)
-    decided = _first(ZH_DECISIONS, clause) or _first(DECISIONS, clause)
+    chinese = _CJK.search(clause) is not None
+    decided = _first(DECISIONS, clause) or (_first(ZH_DECISIONS, clause) if chinese else None)
+    stated = None
+    if not decided:
+        stated = _first(PREFERENCES, clause) or (_first(ZH_PREFERENCES, clause) if chinese else None)
+        stated = stated or _first(OTHERS, clause)
     if decided:
         momentary = clause.startswith("let") and _is_momentary(clause, masked)
         return None if momentary else EntryKind.DECISION
@@ -458,7 +482,13 @@ _POINTS = Lazy(r"\b(?:it|this|that|these|those|them|here|there|again|something|a
 
 
 def _first(patterns: tuple[str, ...], clause: str) -> re.Match[str] | None:
-    return next((match for pattern in _compiled(patterns) if (match := pattern.match(clause))), None)
+    return _any_of(patterns).match(clause)
+
+
+@cache
+def _any_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    """One pattern that matches where any of a group does; compiled when a text first needs it."""
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
 
 
 @cache
@@ -557,7 +587,8 @@ def _direction(sentence: Sentence, begin: int, end: int, *, kind: EntryKind, cor
 
 _POINTS_ELSEWHERE = Lazy(
     rf"{WANTS}?(?:(?:never|always) \w+ (?:it|this|that|these|those|them)$"
-    rf"|(?:please )?{V} (?:it|this|that|these|those|them)\b(?! \w+ (?:instead|not))|.*, (?:please )?(?:fix|find|investigate|debug) (?:it|this|that)$|if (?:the|an?|it|this|that)\b)"
+    rf"|(?:please )?{V} (?:it|this|that|these|those|them)\b(?! \w+ (?:instead|not))|.*, (?:please )?(?:fix|find"
+    r"|investigate|debug) (?:it|this|that)$|if (?:the|an?|it|this|that)\b)"
 )
 
 
@@ -575,11 +606,13 @@ _EVERYWHERE = Lazy(
     r"\b(?:in|across|for|on|with) (?:all|every|each|any)(?: of)?(?: (?:my|our|the|your"
     r"|other))* (?:projects?|repos?|repositor(?:y|ies)"
     r"|codebases?|workspaces?)\b|^(?!we\b|our\b|i (?:hate|don't)).*\beverywhere\b(?!"
-    r" (?:in|else))|\bno matter (?:which|what) (?:project|repo)|\bregardless of (?:the|which) (?:project|repo)|\ball my (?:projects|repos)\b|\b(?:all|any|every) (?:projects?|repos?|repositories) (?:i own|of mine)"
+    r" (?:in|else))|\bno matter (?:which|what) (?:project|repo)|\bregardless of (?:the|which) (?:project|repo)"
+    r"|\ball my (?:projects|repos)\b|\b(?:all|any|every) (?:projects?|repos?|repositories) (?:i own|of mine)"
     r"|\bfor everything i\b"
     r"|\bas a global (?:rule|preference)|^globally\b|^(?!.*\binstall).*\bglobally$"
     r"|(?:所有|全部|每个|每一个|任何|各个)(?:的)?(?:项目|仓库|工程|代码库)(?!文件|成员)|全局(?!变量|安装"
-    r"|状态|样式)(?:都|规则|适用|生效|统一|用|使用|，|$)|(?:不管|无论|不论)(?:是)?(?:哪个|什么|哪一个|任何)(?:项目|仓库)|我的?项目都"
+    r"|状态|样式)(?:都|规则|适用|生效|统一|用|使用|，|$)|(?:不管|无论"
+    r"|不论)(?:是)?(?:哪个|什么|哪一个|任何)(?:项目|仓库)|我的?项目都"
     r"|すべてのプロジェクト|全プロジェクト|모든 프로젝트|in allen (?:meinen )?projekten"
     r"|dans tous mes projets|en todos mis proyectos"
     r"|em todos os meus projetos|во всех проектах"

@@ -17,7 +17,8 @@ VERBS = (
     "|cite|summari[sz]e|translate|send|post|publish|ship|report|reproduce|treat|assume|guess|wait|do|be|go|give|take"
     "|let|try|rerun|re-run|reuse|re-use|cover|assert|quantify|measure|profile|benchmark|clean|backup|back up|revert"
     "|reset|amend|force|disable|enable|allow|deny|require|depend|target|support|apply|propose|suggest|plan|think"
-    "|dump|register|notify|inform|drop|seed|reload|rebuild|recreate|compile|archive|record|refresh|redeploy|double[- ]check"
+    "|dump|register|notify|inform|drop|seed|reload|rebuild|recreate|compile|archive|record|refresh|redeploy"
+    "|double[- ]check"
     "|attach|append|prepend|mirror|consult|duplicate|upload|download|sketch|outline|escalate|ping|finish|end|begin|note|list|pass|access|process|address|focus|bypass|suppress|compress|cross|discuss|express"
 )
 V = rf"(?:{VERBS})\b"
@@ -36,7 +37,9 @@ LEAD = Lazy(
       | one\ (?:more|last)\ thing|another\ thing
       | thanks|thank\ you|great|perfect|nice|cool|good|right|actually|in\ (?:that|this)\ case|i\ think|imo|imho|i'd\ say
       | no(?=[,.!:—–-]|\s+(?:use|don't|do|i|it|it's|we|the|that|that's|you|please|not|let's)\b)|nope|nah|wrong|wait|now
-      | to\ be\ clear|(?:once\ and\ for\ all|as\ a\ rule|in\ general)(?=:)|fyi|heads[-\ ]up|note\ that|house\ rules?|(?:and\ )?for\ (?:the\ )?(?:future|reference|context)|as\ (?:usual|always)|new\ rule|general\ rule|hint|tip|instead
+      | to\ be\ clear|(?:once\ and\ for\ all|as\ a\ rule|in\ general)(?=:)|fyi|heads[-\ ]up|note\ that|house\ rules?
+          |(?:and\ )?for\ (?:the\ )?(?:future|reference|context)|as\ (?:usual|always)|new\ rule|general\ rule|hint
+          |tip|instead
       | (?:can|could|would|will)\ (?:you|we)
       | (?:as\ )?i\ (?:said|told\ you|already\ said)(?:\ to|\ that|\ before|\ already)?
       | (?:that's|that\ is|this\ is|it's)
@@ -96,17 +99,18 @@ NOW_ONLY = (
     r"|above|below|once)\b"
 )
 TROUBLE = Lazy(
-    r"\b(?:errors?(?! (?:tracker|messages?|codes?|handling|handlers?|types?|class(?:es)?|boundar\w+|budget))|fail(?:s|ed|ing|ure)?|broken|breaks|crash(?:es|ed|ing)?|exceptions?|traceback|bugs?(?![ -]?fix)"
+    r"\b(?:errors?(?! (?:tracker|messages?|codes?|handling|handlers?|types?|class(?:es)?|boundar\w+|budget))"
+    r"|fail(?:s|ed|ing|ure)?|broken|breaks|crash(?:es|ed|ing)?|exceptions?|traceback|bugs?(?![ -]?fix)"
     r"|doesn't work|hangs?"
     r"|not working|null|undefined|timed? ?out|stuck|weird|slow)\b"
     r"|报错|出错|失败|崩溃|异常|超时|卡住|卡死|挂了|不行|不对|没反应|返回|为空|跑不过|不通过|很慢|太慢|死循环|乱码"
 )
 REPORTED = Lazy(
-    r"(?<!\bi )(?<!\bwe )\b(?:says?|said|states?|stated|claims?|claimed|reads|mentions?|mentioned"
+    r"(?<!\bi )(?<!\bwe )\b(?:(?<!my )says?|said|stated|claims?|claimed|reads|mentions?|mentioned"
     r"|recommends?|recommended|suggests?"
     r"|suggested|according to|prints|printed|outputs(?! are| go)"
     r"|told me|tells me|complains?|warns?|warned|insists?|explaining|describing)\b"
-    r"|(?:写着|文档说|文档里(?:写|说)|日志里?(?:说|写|显示|提示)|提示说|报错|据说|他说|她说|你说|你刚才说)"
+    r"|(?:写着|文档说|文档里(?:写|说)|日志里?(?:说|写|显示|提示)|提示说|报错(?!信息)|据说|他说|她说|你说|你刚才说)"
 )
 UNSURE = Lazy(
     r"\b(?:maybe|perhaps|not sure|i wonder|i guess|what if|suppose|if we always|if i always)\b|也许|可能"
@@ -134,12 +138,14 @@ PREFERENCES = (
         rf" (?:should|must|shall|needs? to|has to|have to|may|can) (?:always|never) (?!happen|occur)"
     ),
     (
-        r"(?:all|every|each|any|new)\b(?! (?:users?|rows?|items?|buttons?|pages?|clients?|requests?|other|customers?|fields?|cells?))"
+        r"(?:all|every|each|any|new)\b(?! (?:users?|rows?|items?|buttons?|pages?|clients?|requests?|other"
+        r"|customers?|fields?|cells?))"
         r"[\w▮' /.-]{1,60}? (?:must|should|shall|needs? to|has to|have to)(?: not)? \w"
     ),
     (
         r"(?:from now on(?:wards?)?|from here on(?: out)?|from this point (?:on|forward)|from today on|going forward"
-        r"|moving forward|henceforth|as a (?:general )?rule|once and for all|in general|globally|at all times|in (?:the )?future|for future"
+        r"|moving forward|henceforth|as a (?:general )?rule|once and for all|in general|globally|at all times"
+        r"|in (?:the )?future|for future"
         r" (?:reference|tasks|sessions|work|changes))\b[\s,:]*"
         r"(?!.*\b(?:might|may|could|will probably|would)\b)[\w▮]"
     ),
@@ -177,7 +183,10 @@ PREFERENCES = (
         r"(?:we|i) (?:no longer|don't|do not|never) (?:use|support|run|write|do|commit|push|mock|deploy|ship"
         rf"|allow) (?!{DEICTIC}|the (?:\w+ )?(?:anymore)?$)\S"
     ),
-    rf"{WANTS}?(?:please )?(?:don't|do not|dont) {V}.*\b(?:any ?more|again|unless|without|ever|until)\b",
+    (
+        rf"{WANTS}?(?:please )?(?:don't|do not|dont) (?!stop\b|wait\b){V}.*\b(?:any ?more|again|unless|without|ever"
+        r"|until)\b"
+    ),
     (
         r"(?:please )?(?:don't|do not|dont) (?:use|add|write|generate|put|include|mock|push|install|commit"
         rf"|import) (?!{DEICTIC}|the |any of|anything|a\b|\w+$(?<=yet))\S"
@@ -213,7 +222,8 @@ PREFERENCES = (
     ),
     (
         rf"(?:please )?(?:use|pick|choose|write|import|name|put) (?!{DEICTIC}|a test|an? \w+ (?:that"
-        rf"|which))(?:(?! (?:that|why|how|explaining|which|where) ).){{1,60}}?(?: instead of | rather than | in place of |,? ?\(?(?:and "
+        r"|which))(?:(?! (?:that|why|how|explaining|which|where) ).){1,60}?(?: instead of | rather than "
+        r"| in place of |,? ?\(?(?:and "
         rf"|but )?(?:not|never|no) )(?!{DEICTIC}|the |doing |only |just )\S"
     ),
     rf"(?:please )?use (?!{DEICTIC}|the |a |an )\S+(?: \S+)? instead$",

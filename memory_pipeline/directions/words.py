@@ -17,11 +17,14 @@ class Sentence:
     masked: str  # of the same length, in lower case, with code and quotations blotted out
     question: bool
 
+
 # --- whose words -----------------------------------------------------------------------------------------------------
 
 
 def own_words(text: str) -> str:
     """Return what the person wrote themselves: without fenced code, quotations, logs, documents and tagged blocks."""
+    if "\n" not in text and "<" not in text and len(text) <= _LONG_TEXT_CHARS:
+        return "" if _QUOTED_LINE.match(text) or _is_log([text]) else text  # most prompts: nothing can be cut out
     text = _FENCED.sub("\n\n", both_ends(text))
     text = _TAGGED_BLOCK.sub("\n\n", text)
     lines = text.split("\n")
@@ -44,6 +47,7 @@ def own_words(text: str) -> str:
 
 
 def both_ends(text: str) -> str:
+    """Return a text, or the beginning and end of one that is too long to have been typed."""
     if len(text) <= _READ_CHARS:
         return text
     return f"{text[: _READ_CHARS // 2]}\n\n{text[-_READ_CHARS // 2 :]}"
@@ -148,11 +152,14 @@ _SAYS_WHAT_NOT = Lazy(
     r"\s*(?:please |also |and |but |so )*(?:never|don't|do not|dont|no|avoid|not)\b|.*(?:不要|别|禁止|不许|不准)"
 )
 _SAYS_WHAT = Lazy(
-    r"\s*(?:please |instead,? |always |rather )*(?:use|open|make|write|put|run|go|call|create|add|prefer|ask|keep|send|work|branch|go through|import)\b"
+    r"\s*(?:please |instead,? |always |rather )*(?:use|open|make|write|put|run|go|call|create|add|prefer|ask|keep"
+    r"|send|work|branch|go through|import)\b"
     r"|(?:用|请|要|走|改用|应该|而是|都)"
 )
 _USES_ONE = Lazy(r".*\b(?:use|using|prefer|with|in)\b")
-_NOT_THE_OTHER = Lazy(r"\s*(?:not|never) (?:[\w▮./'-]+)(?: [\w▮./'-]+){0,2}\s*(?=[.!;。！；\n]|$)|\s*(?:never|don't|do not|不要|别)")
+_NOT_THE_OTHER = Lazy(
+    r"\s*(?:not|never) (?:[\w▮./'-]+)(?: [\w▮./'-]+){0,2}\s*(?=[.!;。！；\n]|$)|\s*(?:never|don't|do not|不要|别)"
+)
 _LONGEST_HALF = 120
 
 
@@ -163,8 +170,10 @@ def _is_other_half(masked: str, start: int, end_mark: re.Match[str]) -> bool:
         return False
     if mark == ".":
         fragment = _NOT_THE_OTHER.match(masked, end)
-        return fragment is not None and fragment.group().lstrip().startswith("not ") and (
-            _USES_ONE.match(masked, start, end) is not None
+        return (
+            fragment is not None
+            and fragment.group().lstrip().startswith("not ")
+            and (_USES_ONE.match(masked, start, end) is not None)
         )
     if _SAYS_WHAT_NOT.match(masked, start, end):
         return _SAYS_WHAT.match(masked, end) is not None

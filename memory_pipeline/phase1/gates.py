@@ -43,6 +43,8 @@ def apply_gates(config: Config, store: Store, clock: Clock, *, force: bool, budg
     )
     gates: dict[str, Gate | None] = {}
     for thread in store.threads.every():
+        if not thread.is_shared_out:
+            continue  # Which of its records are its own is not decided yet; the pass that read it will.
         gate = first_gate(thread, config, conditions)
         if gate != thread.gate or _may_need_turn(thread, gate):
             gates[thread.thread_id] = gate

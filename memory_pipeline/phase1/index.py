@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import threading
+import traceback
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config, is_default_home
 from memory_pipeline.errors import RolloutError, VanishedError
-from memory_pipeline.records import Agent, RolloutFile, SeenFile
+from memory_pipeline.records import Agent, RolloutFile, SeenFile, ThreadFacts
 from memory_pipeline.rollouts.discover import find_rollouts, home_problem
+from memory_pipeline.rollouts.lineage import OwnPart, current_file, own_start
 from memory_pipeline.rollouts.reading import read_facts
 from memory_pipeline.rollouts.scope import scope_of
 from memory_pipeline.store.store import Store
@@ -52,7 +54,9 @@ def index_rollouts(
     returned = [path for path in listing if path in seen and not seen[path].present]
     store.threads.record_presence(returned=returned, vanished=gone)
     changed += _siblings(listing, seen, {*gone, *returned}, {file.path for file in changed})
-    unreadable = _read_changed(config, store, clock, changed, stop, on_progress)
+    reader = _Reader(config, store, clock, listing)
+    unreadable = reader.read_all(changed, stop, on_progress)
+    reader.share_out()
     store.threads.rescope(store.threads.scopes_with_remote())
     return Discovery(
         threads=len({file.thread_id for file in listing.values()}),
@@ -85,7 +89,16 @@ def _list_rollouts(config: Config) -> tuple[dict[str, RolloutFile], tuple[str, .
     for agent, problem in missing.items():
         if len(missing) == len(AGENTS_WITH_HOMES) or not is_default_home(agent, config):
             problems.append(problem)
-    return listing, tuple(problems)
+    return _one_file_a_thread(listing), tuple(problems)
+
+
+def _one_file_a_thread(listing: Mapping[str, RolloutFile]) -> dict[str, RolloutFile]:
+    """Of several files that are named after one thread (a revert, an archived copy), keep the one that is current."""
+    by_thread: dict[tuple[Agent, str], list[RolloutFile]] = {}
+    for file in listing.values():
+        by_thread.setdefault((file.agent, file.thread_id), []).append(file)
+    kept = [files[0] if len(files) == 1 else current_file(files) for files in by_thread.values()]
+    return {file.path: file for file in kept}
 
 
 def _compare(
@@ -138,39 +151,81 @@ def _stamp(file: RolloutFile | SeenFile) -> tuple[int, int, int, int]:
     return (file.size, file.mtime_ns, file.inode, file.device)
 
 
-def _read_changed(
-    config: Config,
-    store: Store,
-    clock: Clock,
-    changed: list[RolloutFile],
-    stop: threading.Event | None,
-    on_progress: Progress | None,
-) -> int:
-    unreadable = 0
-    for done, file in enumerate(changed):
-        if stop is not None and stop.is_set():
-            break
+class _Reader:
+    """Reads files into the index, each thread by its own part."""
+
+    def __init__(self, config: Config, store: Store, clock: Clock, listing: Mapping[str, RolloutFile]) -> None:
+        self._config = config
+        self._store = store
+        self._clock = clock
+        self._listing = listing
+        self._by_thread = {(file.agent, file.thread_id): file for file in listing.values()}
+
+    def read_all(self, files: Sequence[RolloutFile], stop: threading.Event | None, on_progress: Progress | None) -> int:
+        """Read files one after the other; returns how many could not be read."""
+        unreadable = 0
+        for done, file in enumerate(files):
+            if stop is not None and stop.is_set():
+                break
+            if on_progress:
+                on_progress(done, len(files))
+            unreadable += not self._read(file, is_shared_out=False)
         if on_progress:
-            on_progress(done, len(changed))
-        home = config.sources.of(file.agent).home
+            on_progress(len(files), len(files))
+        return unreadable
+
+    def share_out(self) -> None:
+        """Decide which records of the files just read are whose, and read those anew that hold others' records."""
+        for claim in self._store.lineage.open_claims():
+            file = self._listing.get(claim.rollout_path)
+            if file is not None and self._store.lineage.share_out(claim.thread_id):
+                self._read(file, is_shared_out=True)
+
+    def _read(self, file: RolloutFile, *, is_shared_out: bool) -> bool:
         try:
-            facts = read_facts(
-                file,
-                home,
-                max_bytes=config.gates.max_rollout_bytes,
-                own_folders=(config.memories_dir, config.state_dir),
-            )
+            own = self._own_part(file)
+            facts = self._facts(file, own)
+            if facts.forked_from is not None and own.own_from_byte == 0:
+                own = OwnPart(foreign_hashes=own.foreign_hashes, own_from_byte=self._own_start(file, facts.forked_from))
+                facts = self._facts(file, own) if own.own_from_byte else facts
         except VanishedError:
-            continue  # it vanished between the listing and now; the next pass sees it gone
-        except RolloutError as error:
-            unreadable += 1
-            store.threads.record_unreadable(
-                file, str(error), scope_of(None, None, thread_id=file.thread_id), now=clock.now()
-            )
-            continue
-        store.threads.record_reading(
-            file, facts, scope_of(facts.cwd, facts.git_remote, thread_id=facts.thread_id), now=clock.now()
+            return True  # it vanished between the listing and now; the next pass sees it gone
+        except Exception as error:  # noqa: BLE001 - one log that trips over a fault of ours must not hide the others
+            reason = str(error) if isinstance(error, RolloutError) else _internal_error(file, error)
+            scope = scope_of(None, None, thread_id=file.thread_id)
+            self._store.threads.record_unreadable(file, reason, scope, now=self._clock.now())
+            return False
+        self._store.threads.record_reading(
+            file,
+            facts,
+            scope_of(facts.cwd, facts.git_remote, thread_id=facts.thread_id),
+            now=self._clock.now(),
+            own_from_byte=own.own_from_byte,
+            is_shared_out=is_shared_out,
         )
-    if on_progress:
-        on_progress(len(changed), len(changed))
-    return unreadable
+        return True
+
+    def _own_part(self, file: RolloutFile) -> OwnPart:
+        # Decided once, and kept: the part of a file that is others' does not change when it grows.
+        share = self._store.lineage.share_of(file.thread_id)
+        return OwnPart(foreign_hashes=share.foreign_hashes, own_from_byte=share.own_from_byte)
+
+    def _own_start(self, file: RolloutFile, parent_id: str) -> int:
+        parent = self._by_thread.get((file.agent, parent_id))
+        home = self._config.sources.of(file.agent).home
+        return own_start(file, home, parent=parent, max_bytes=self._config.gates.max_rollout_bytes)
+
+    def _facts(self, file: RolloutFile, own: OwnPart) -> ThreadFacts:
+        return read_facts(
+            file,
+            self._config.sources.of(file.agent).home,
+            max_bytes=self._config.gates.max_rollout_bytes,
+            own_folders=(self._config.memories_dir, self._config.state_dir),
+            own=own,
+        )
+
+
+def _internal_error(file: RolloutFile, error: Exception) -> str:
+    # Where it happened, never the error's own message: that may quote the log.
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{file.path}: internal error: {type(error).__name__} in {place.name}, line {place.lineno}; please report it"

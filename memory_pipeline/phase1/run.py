@@ -38,6 +38,7 @@ from memory_pipeline.records import (
     Phase1Counts,
     RolloutFile,
 )
+from memory_pipeline.rollouts.lineage import OwnPart
 from memory_pipeline.rollouts.reading import read_events
 from memory_pipeline.store.store import Store
 
@@ -250,8 +251,12 @@ class Phase1:
 
     def _read_and_extract(self, lease: Lease, work: _Work) -> Extraction | None:
         thread = lease.thread
+        share = self._store.lineage.share_of(thread.thread_id)
         reading = read_events(
-            _file_of(lease), self._config.sources.of(thread.agent).home, max_bytes=self._config.gates.max_rollout_bytes
+            _file_of(lease),
+            self._config.sources.of(thread.agent).home,
+            max_bytes=self._config.gates.max_rollout_bytes,
+            own=OwnPart(foreign_hashes=share.foreign_hashes, own_from_byte=share.own_from_byte),
         )
         builder = EvidenceBuilder(
             window_tokens=self._config.model.context_window_tokens,

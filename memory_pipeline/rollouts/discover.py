@@ -18,7 +18,10 @@ from memory_pipeline.rollouts.homes import home_problem, is_below, log_roots
 
 __all__ = ["find_rollouts", "home_problem"]
 
-_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+_ID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+_UUID = re.compile(_ID, re.IGNORECASE)
+# As nearly every rollout is named; looking for the id anywhere in a name takes several times as long.
+_USUAL_NAME = re.compile(rf"rollout-[0-9T-]{{19}}-({_ID})", re.IGNORECASE)
 # sessions/YYYY/MM/DD is three deep; one more is forgiven.
 _MAX_DEPTH = 4
 
@@ -31,6 +34,7 @@ class _Search:
     roots: tuple[str, ...]  # resolved log folders; a link may lead into them
     folders: set[str] = field(default_factory=set)
     files: set[tuple[int, int]] = field(default_factory=set)  # (device, inode)
+    found: list[RolloutFile] = field(default_factory=list)
 
 
 def find_rollouts(agent: Agent, home: str) -> Iterator[RolloutFile]:
@@ -43,30 +47,39 @@ def find_rollouts(agent: Agent, home: str) -> Iterator[RolloutFile]:
     search = _Search(agent=agent, roots=tuple(path for _, path in roots))
     for name, path in roots:
         if agent is Agent.CODEX:
-            yield from _codex_folder(search, path, archived=name == "archived_sessions", depth=0)
+            _search_codex(search, path, archived=name == "archived_sessions", depth=0)
         elif agent is Agent.CLAUDE:
-            yield from _claude_projects(search, path)
+            _search_claude(search, path)
+    yield from search.found
 
 
-def _codex_folder(search: _Search, folder: str, *, archived: bool, depth: int) -> Iterator[RolloutFile]:
+def _search_codex(search: _Search, folder: str, *, archived: bool, depth: int) -> None:
     if folder in search.folders or depth > _MAX_DEPTH:
         return
     search.folders.add(folder)
     entries = _entries(folder)
-    names = {entry.name for entry in entries}
+    plain = {entry.name for entry in entries if entry.name.endswith(".jsonl")}
     for entry in entries:
-        if entry.name.endswith(".jsonl") or (
-            entry.name.endswith(".jsonl.zst") and entry.name.removesuffix(".zst") not in names
-        ):
-            match = _UUID.search(entry.name)
-            if match or entry.name.startswith("rollout-"):
-                stem = entry.name.removesuffix(".zst").removesuffix(".jsonl")
-                yield from _file(search, entry, match.group().lower() if match else stem, archived=archived)
+        name = entry.name
+        if name in plain or (name.endswith(".jsonl.zst") and name.removesuffix(".zst") not in plain):
+            thread_id = _thread_id_in(name)
+            if thread_id is not None:
+                _take(search, entry, thread_id, archived=archived)
         elif deeper := _folder(search, entry):
-            yield from _codex_folder(search, deeper, archived=archived, depth=depth + 1)
+            _search_codex(search, deeper, archived=archived, depth=depth + 1)
 
 
-def _claude_projects(search: _Search, projects: str) -> Iterator[RolloutFile]:
+def _thread_id_in(name: str) -> str | None:
+    """Give the thread that a Codex log's name names, None when it is no log's name."""
+    usual = _USUAL_NAME.match(name)
+    if usual is not None:
+        return usual.group(1).lower()
+    if match := _UUID.search(name):
+        return match.group().lower()
+    return name.removesuffix(".zst").removesuffix(".jsonl") if name.startswith("rollout-") else None
+
+
+def _search_claude(search: _Search, projects: str) -> None:
     for project in _entries(projects):
         folder = _folder(search, project)
         if folder is None or folder in search.folders:
@@ -74,7 +87,7 @@ def _claude_projects(search: _Search, projects: str) -> Iterator[RolloutFile]:
         search.folders.add(folder)
         for entry in _entries(folder):
             if entry.name.endswith(".jsonl") and not entry.name.startswith("agent-"):
-                yield from _file(search, entry, entry.name.removesuffix(".jsonl"), archived=False)
+                _take(search, entry, entry.name.removesuffix(".jsonl"), archived=False)
 
 
 def _entries(folder: str) -> list[os.DirEntry[str]]:
@@ -97,8 +110,8 @@ def _folder(search: _Search, entry: os.DirEntry[str]) -> str | None:
     return None
 
 
-def _file(search: _Search, entry: os.DirEntry[str], thread_id: str, *, archived: bool) -> Iterator[RolloutFile]:
-    """Yield a regular file that was not met yet; nothing for anything else."""
+def _take(search: _Search, entry: os.DirEntry[str], thread_id: str, *, archived: bool) -> None:
+    """Take a regular file that was not met yet; pass over anything else."""
     try:
         path: str | None = entry.path
         if entry.is_symlink():
@@ -112,15 +125,17 @@ def _file(search: _Search, entry: os.DirEntry[str], thread_id: str, *, archived:
     if identity in search.files:
         return
     search.files.add(identity)
-    yield RolloutFile(
-        agent=search.agent,
-        path=path,
-        thread_id=thread_id,
-        archived=archived,
-        size=status.st_size,
-        mtime_ns=status.st_mtime_ns,
-        inode=status.st_ino,
-        device=status.st_dev,
+    search.found.append(
+        RolloutFile(
+            agent=search.agent,
+            path=path,
+            thread_id=thread_id,
+            archived=archived,
+            size=status.st_size,
+            mtime_ns=status.st_mtime_ns,
+            inode=status.st_ino,
+            device=status.st_dev,
+        )
     )
 
 

@@ -175,6 +175,8 @@ class Grammar(Protocol):
     counts: LineCounts
     sequencer: Sequencer
 
+    def __init__(self, wanted: Wanted) -> None: ...
+
     def glance(self, data: bytes, start: int, end: int) -> Record | None:
         """Recognise a bulky line, ``data[start:end]``, whose content can't matter, and take from its bytes what does.
 

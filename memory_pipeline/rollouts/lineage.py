@@ -2,7 +2,7 @@
 
 Codex forks by reference, and then the file holds nothing of its parent, or by copy: the parent's lines follow the
 fork's own meta, stamped anew. Claude Code writes old records again with the uuid they had; of the files that hold a
-record, one owns it. Who owns what is decided once, by ``decide_owners``, and kept by the caller.
+record, one owns it. Who owns what is decided once, and kept, by the caller.
 """
 
 from __future__ import annotations
@@ -38,15 +38,6 @@ class OwnPart:
 WHOLE_FILE = OwnPart()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Claimed:
-    """A file that was read, with the records it holds: what deciding who owns them needs to know."""
-
-    path: str
-    last_at: float | None  # of its last record
-    record_hashes: bytes
-
-
 def record_hash(uuid: str) -> int:
     """Give the eight bytes that stand for a record's id: both halves of a uuid folded together, else a hash.
 
@@ -56,31 +47,6 @@ def record_hash(uuid: str) -> int:
         number = int(uuid.replace("-", ""), 16)
         return (number >> 64) ^ (number & _HASH_MASK)
     return int.from_bytes(hashlib.blake2b(uuid.encode("utf-8", "replace"), digest_size=_HASH_BYTES).digest(), "big")
-
-
-def hashes_in(packed: bytes) -> Iterator[int]:
-    """Unpack ``ThreadFacts.record_hashes``: eight bytes each, the most significant first, in the log's order."""
-    for start in range(0, len(packed) - len(packed) % _HASH_BYTES, _HASH_BYTES):
-        yield int.from_bytes(packed[start : start + _HASH_BYTES], "big")
-
-
-def decide_owners(new: Iterable[Claimed], known: Mapping[int, str]) -> dict[str, frozenset[int]]:
-    """Decide who owns the records of newly read files: path -> the records in it that are another file's.
-
-    ``known`` is record -> path of its owner, as decided before; that stands. Of the new files that hold a record which
-    nobody owns, the one whose last record is earliest owns it, then the first by path; a file without any time comes
-    last. A file whose records are its own has an empty set.
-    """
-    owners: dict[int, str] = {}
-    foreign: dict[str, frozenset[int]] = {}
-    for file in sorted(new, key=lambda file: (file.last_at is None, file.last_at or 0.0, file.path)):
-        others = set()
-        for hashed in hashes_in(file.record_hashes):
-            owner = known.get(hashed) or owners.setdefault(hashed, file.path)
-            if owner != file.path:
-                others.add(hashed)
-        foreign[file.path] = frozenset(others)
-    return foreign
 
 
 def current_file(files: Sequence[RolloutFile]) -> RolloutFile:

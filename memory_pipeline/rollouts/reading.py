@@ -22,7 +22,7 @@ from memory_pipeline.rollouts.lineage import WHOLE_FILE, OwnPart
 from memory_pipeline.rollouts.opening import open_rollout
 from memory_pipeline.rollouts.paths import plain_path
 
-_GRAMMARS: Mapping[Agent, type[CodexGrammar | ClaudeGrammar]] = {
+_GRAMMARS: Mapping[Agent, type[Grammar]] = {
     Agent.CODEX: CodexGrammar,
     Agent.CLAUDE: ClaudeGrammar,
 }
@@ -155,7 +155,7 @@ class RolloutReading:
             grammar.read(record, line)
 
 
-def _grammar_of(file: RolloutFile) -> type[CodexGrammar | ClaudeGrammar]:
+def _grammar_of(file: RolloutFile) -> type[Grammar]:
     if file.agent not in _GRAMMARS:
         raise RolloutError(f"{file.path}: there is no grammar for logs of {file.agent.value}")
     return _GRAMMARS[file.agent]

@@ -84,10 +84,16 @@ _FIRST_SCHEMA = (
         total_lines INTEGER NOT NULL,
         skipped_lines TEXT NOT NULL,
         unknown_types TEXT NOT NULL,
+        own_from_byte INTEGER NOT NULL DEFAULT 0,
+        foreign_records BLOB NOT NULL DEFAULT x'',
+        claimed_records BLOB,
         disabled_by_person INTEGER NOT NULL DEFAULT 0,
         gate TEXT
     ) STRICT
     """,
+    # Which thread owns a record that several logs hold, by eight bytes of the record's id.
+    "CREATE TABLE lineage_owners (owner INTEGER PRIMARY KEY, thread_id TEXT NOT NULL UNIQUE) STRICT",
+    "CREATE TABLE record_owners (record INTEGER PRIMARY KEY, owner INTEGER NOT NULL) STRICT",
     # The extraction job of each thread: the lease, and the last stored outcome.
     """
     CREATE TABLE jobs (

@@ -10,6 +10,7 @@ from memory_pipeline.store.connection import open_database
 from memory_pipeline.store.extractions import Extractions
 from memory_pipeline.store.jobs import Jobs
 from memory_pipeline.store.ledger import Ledger
+from memory_pipeline.store.lineage import Lineage
 from memory_pipeline.store.memories import Memories
 from memory_pipeline.store.threads import Threads
 
@@ -23,6 +24,7 @@ class Store:
         self._opened: list[tuple[threading.Thread, sqlite3.Connection]] = []
         self._opening = threading.Lock()
         self.threads = Threads(self._connect)
+        self.lineage = Lineage(self._connect)
         self.jobs = Jobs(self._connect)
         self.extractions = Extractions(self._connect)
         self.memories = Memories(self._connect)

@@ -41,8 +41,21 @@ class Threads:
         rows = self._connect().execute("SELECT * FROM rollout_files")
         return {row["path"]: _seen_file(row) for row in rows}
 
-    def record_reading(self, file: RolloutFile, facts: ThreadFacts, scope: str, *, now: float) -> None:
-        """Store what reading a file told. The thread's row follows the file that holds its latest words."""
+    def record_reading(
+        self,
+        file: RolloutFile,
+        facts: ThreadFacts,
+        scope: str,
+        *,
+        now: float,
+        own_from_byte: int = 0,
+        is_shared_out: bool = False,
+    ) -> None:
+        """Store what reading a file told. The thread's row follows the file that holds its latest words.
+
+        ``own_from_byte`` is where a fork's own part begins. Unless the reading ``is_shared_out``, its records wait to
+        be; see Lineage.
+        """
         with immediate(self._connect()) as connection:
             _upsert_file(connection, file, facts.thread_id, open_error=False)
             row = connection.execute(
@@ -65,6 +78,10 @@ class Threads:
                 if row is not None and row["rollout_path"] != file.path and not row["present"]:
                     _move_evidence(connection, facts.thread_id, row["rollout_path"], file.path)
                 _upsert_thread(connection, file, facts, scope, updated_at, now)
+                connection.execute(
+                    "UPDATE threads SET own_from_byte = ?, claimed_records = ? WHERE thread_id = ?",
+                    (own_from_byte, None if is_shared_out else facts.record_hashes or None, facts.thread_id),
+                )
                 _keep_rate_limits(connection, file.agent, facts.rate_limits)
                 refresh_claimable(connection, [facts.thread_id])
 
@@ -408,6 +425,7 @@ def _thread(row: sqlite3.Row) -> IndexedThread:
         skipped_lines=orjson.loads(row["skipped_lines"]),
         unknown_types=orjson.loads(row["unknown_types"]),
         disabled_by_person=bool(row["disabled_by_person"]),
+        is_shared_out=row["claimed_records"] is None,
         gate=Gate(row["gate"]) if row["gate"] else None,
         job_state=JobState(row["job_state"]) if row["job_state"] else None,
         source_digest=row["source_digest"],

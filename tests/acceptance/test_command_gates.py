@@ -278,7 +278,8 @@ def test_limit_extracts_the_newest_first(machine: Machine) -> None:
         session(number, RULE, age=timedelta(days=number)).write(machine.codex)
     ran = machine.run("run", "--limit", "2", "--json").document["phase1"]
     assert (ran["eligible"], ran["claimed"], ran["succeeded"]) == (4, 2, 2)
-    states = {number: machine.threads()[thread_id_of(number)]["state"] for number in (1, 2, 3, 4)}
+    threads = machine.threads()
+    states = {number: threads[thread_id_of(number)]["state"] for number in (1, 2, 3, 4)}
     assert states == {1: "done", 2: "done", 3: "pending", 4: "pending"}
     assert machine.run("run", "--limit", "0", "--json").document["phase1"]["claimed"] == 0
     assert machine.run("run", "--json").document["phase1"]["claimed"] == 2

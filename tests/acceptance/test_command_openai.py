@@ -187,11 +187,9 @@ def test_too_many_requests_rests_the_provider_no_shorter_than_it_asked(machine: 
     [
         (status(500, message="internal"), "answered 500"),
         (status(401, message="bad key"), "OPENAI_API_KEY"),
-        (status(403), "answered 403"),
         (status(404), "model.extract_model"),
         (Reply(drop=True), "can't be reached"),
         (hang(), "did not answer within"),
-        (Reply(trickle=True), "did not answer within"),
     ],
 )
 def test_a_fault_of_the_provider_is_an_error_with_a_wait_and_no_try_used(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import sys
 from pathlib import Path
 
@@ -140,8 +141,6 @@ def test_a_folder_in_place_of_the_database_is_one_line(machine: Machine) -> None
 
 def test_a_database_of_a_newer_program_is_refused(machine: Machine) -> None:
     """The line says to update the program; nothing is changed."""
-    import sqlite3
-
     machine.run("scan")
     connection = sqlite3.connect(machine.database)
     connection.execute("PRAGMA user_version = 99999")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import stat
@@ -12,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 from command import LONG_ANSWER, Machine, below, moment, session
-from model_server import ModelServer
+from model_server import ModelServer, text
 from opened_files import OpenedFiles
 from rollout_logs import ClaudeSession, thread_id_of
 
@@ -150,7 +152,7 @@ def test_a_file_replaced_under_the_same_name_is_read_anew(machine: Machine) -> N
 
 
 def test_a_log_follows_to_the_archive_and_back(machine: Machine) -> None:
-    """The thread stays the same one, its path follows, and nothing is extracted again."""
+    """The thread stays the same one, its path and that of its evidence follow, and nothing is extracted again."""
     path = session(1, LINT).write(machine.codex)
     machine.run("run", "--json")
     before = machine.thread(1)
@@ -161,6 +163,7 @@ def test_a_log_follows_to_the_archive_and_back(machine: Machine) -> None:
     assert _claimed(machine)[0] == 0
     archived = machine.thread(1)
     assert (archived["rollout_path"], archived["state"], archived["gate"]) == (str(archive), "done", "archived")
+    assert {line["rollout_path"] for entry in archived["entries"] for line in entry["evidence"]} == {str(archive)}
     assert "make lint" in machine.handbook()
     assert str(archive) in machine.handbook()
 
@@ -168,16 +171,28 @@ def test_a_log_follows_to_the_archive_and_back(machine: Machine) -> None:
     assert _claimed(machine)[0] == 0
     returned = machine.thread(1)
     assert len(machine.threads()) == 1
-    # The place of the evidence is the log's; where it was read is told as it was.
     assert returned == before
+
+
+def test_a_log_that_stands_in_two_folders_is_one_thread(machine: Machine) -> None:
+    """A log that lies both among the sessions and in the archive has one row, and is extracted once."""
+    path = session(1, LINT).write(machine.codex)
+    archive = session(1, LINT).write(machine.codex, archived=True)
+    archive.write_bytes(path.read_bytes())
+    first = machine.run("run", "--json").document["phase1"]
+    assert (first["discovered"], len(machine.threads())) == (1, 1)
+    owner = machine.thread(1)["rollout_path"]
+    assert _claimed(machine)[0] == 0
+    assert machine.thread(1)["rollout_path"] == owner
+    archive.unlink()
+    assert first["claimed"] + _claimed(machine)[0] == 1
+    thread = machine.thread(1)
+    assert (thread["rollout_path"], thread["state"], thread["gate"]) == (str(path), "done", None)
+    assert _claimed(machine) == (0, "no_changes")
 
 
 def test_a_compressed_twin_is_the_same_thread(machine: Machine) -> None:
     """A log that the agent compresses stays one thread; its evidence counts the plain bytes; nothing is read twice."""
-    import hashlib
-
-    import zstandard
-
     path = session(1, LINT).write(machine.codex)
     plain = path.read_bytes()
     twin = path.with_name(path.name + ".zst")
@@ -257,7 +272,7 @@ def test_files_are_for_their_owner_only(machine: Machine, separate_workspace: bo
 def test_no_word_of_a_log_stands_in_our_logs(machine: Machine) -> None:
     """Standard error of a run and of a failing run names threads and outcomes, never what was said."""
     session(1, "From now on always call the heron project Zanzibar.").write(machine.codex)
-    with ModelServer(default=lambda _: _invalid()) as server:
+    with ModelServer(default=text("the heron project is called Zanzibar")) as server:
         machine.configure(model={"provider": "openai", "extract_model": "m", "base_url": server.base_url})
         ran = machine.run("run")
     assert ran.code == 1
@@ -278,12 +293,6 @@ def test_a_secret_in_a_prompt_reaches_no_file_of_ours(machine: Machine) -> None:
         assert secret not in shown
         assert secret.encode() not in written
     assert machine.thread(1)["state"] == "done"
-
-
-def _invalid() -> Any:
-    from model_server import text
-
-    return text("the heron project is called Zanzibar")
 
 
 def _files(folder: Path) -> Mapping[str, Any]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import contextlib
 import re
 import signal
+import sqlite3
+import subprocess
 import threading
 from collections import Counter
 
+import pytest
 from command import PATIENCE_SECONDS, Machine, session, wait_until
 from model_server import ModelServer, Reply, Request
 
@@ -82,6 +85,20 @@ def test_concurrent_first_starts_extract_each_thread_once(machine: Machine) -> N
     machine.run("run", "--json")
     assert [number for number in range(1, 7) if f"marker-{number}" not in machine.handbook()] == []
     assert {thread["attempts"] for thread in machine.threads().values()} == {1}
+
+
+def test_a_run_waits_for_another_programs_write_lock(machine: Machine) -> None:
+    """While another program holds SQLite's write lock a run waits instead of failing, and then loses nothing."""
+    session(1, marked_rule(1)).write(machine.codex)
+    machine.run("status", "--json")
+    with contextlib.closing(sqlite3.connect(machine.database, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with machine.start("run", "--json") as waiting:
+            with pytest.raises(subprocess.TimeoutExpired):
+                waiting.wait(1.5)
+            other.execute("ROLLBACK")
+            ran = waiting.wait()
+    assert (ran.code, ran.document["phase1"]["succeeded"], ran.document["phase2"]["outcome"]) == (0, 1, "consolidated")
 
 
 def test_a_held_lock_is_told_and_what_was_extracted_stays(machine: Machine) -> None:

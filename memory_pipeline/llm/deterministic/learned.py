@@ -333,7 +333,9 @@ def changed_files(task: SessionTask, outcome: TaskOutcome, told: list[EntryDraft
     files = list(dict.fromkeys(path for step in edits for path in step.paths))
     if outcome is not TaskOutcome.SUCCESS or not files or all(_names(task.title, path) for path in files):
         return None
-    if len(files) == 1 and not (_TELLS_MENDING.search(task.title) or any(step.ending is Ending.FAILED for step in task.steps)):
+    if len(files) == 1 and not (
+        _TELLS_MENDING.search(task.title) or any(step.ending is Ending.FAILED for step in task.steps)
+    ):
         return None
     if all(any(_names(entry.statement, path) for entry in told if entry.kind == EntryKind.FAILURE) for path in files):
         return None

@@ -88,7 +88,9 @@ def _option_text(answer: str, name: str) -> str | None:
 def _with(kept: list[Stated], new: Stated) -> list[Stated]:
     """Add a statement: the same one said again gains a line of evidence, and one it contradicts goes."""
     for index, old in enumerate(kept):
-        alike = old.entry.scope == new.entry.scope and old.entry.kind == new.entry.kind
+        alike = old.entry.scope == new.entry.scope and (
+            old.entry.kind == new.entry.kind or {old.entry.kind, new.entry.kind} == _RULES
+        )
         if alike and same_statement(old.entry.statement, new.entry.statement):
             rows = tuple(dict.fromkeys((*old.entry.evidence, *new.entry.evidence)))[:_MOST_ROWS]
             better = new.entry if _says_more(new.entry.statement, old.entry.statement) else old.entry
@@ -106,6 +108,8 @@ def _with(kept: list[Stated], new: Stated) -> list[Stated]:
 
 
 _FEW_WORDS = 3
+#: A rule in few words is a preference, and a procedure when it says more: they may be one all the same.
+_RULES = {EntryKind.PREFERENCE, EntryKind.PROCEDURE}
 
 
 def _says_more(new: str, old: str) -> bool:

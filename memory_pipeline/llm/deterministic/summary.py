@@ -60,7 +60,9 @@ def _lines(task: SessionTask, draft: TaskDraft) -> Iterator[str]:
     for entry in draft.entries:
         if entry.kind == EntryKind.FAILURE:
             yield f"Went wrong: {entry.statement}"
-        elif entry.kind == EntryKind.KNOWLEDGE and entry not in said and not entry.statement.startswith("files changed"):
+        elif (
+            entry.kind == EntryKind.KNOWLEDGE and entry not in said and not entry.statement.startswith("files changed")
+        ):
             yield f"Worth knowing: {entry.statement}"
 
 

@@ -119,14 +119,18 @@ def asks_for_something(text: str) -> bool:
 
 _SECRET = re.compile(r"\[redacted:[^\]]*\]")
 _HANDS_OVER = re.compile(
-    r"(?:(?:here(?:'s| is| are)|and|the|my|our|use|it's|this is|with|for|is|are|this|api|access|db|database|login|user|new|test|staging|prod"
-    r"|token|key|password|passwd|secret|credentials?|creds)\b[\s:=,.]*|(?:这是|我的|密码|密钥|口令|令牌|是|用户名|账号)[\s:：=，,.。]*)*"
+    r"(?:(?:here(?:'s| is| are)|and|the|my|our|use|it's|this is|with|for|is|are|this|api|access|db|database"
+    r"|login|user|new|test|staging|prod"
+    r"|token|key|password|passwd|secret|credentials?|creds)\b[\s:=,.]*"
+    r"|(?:这是|我的|密码|密钥|口令|令牌|是|用户名|账号)[\s:：=，,.。]*)*"
 )
 
 
 def _is_secret(text: str) -> bool:
     """Whether a sentence only hands over a secret."""
-    return _SECRET.search(text) is not None and _HANDS_OVER.fullmatch(_SECRET.sub(" ", text).strip().lower()) is not None
+    return (
+        _SECRET.search(text) is not None and _HANDS_OVER.fullmatch(_SECRET.sub(" ", text).strip().lower()) is not None
+    )
 
 
 def _is_request(sentence: Sentence, rules: list[str]) -> bool:
@@ -179,7 +183,8 @@ def _title(rows: tuple[EvidenceRow, ...]) -> str:
                 flags=re.IGNORECASE,
             )
             title = re.sub(
-                r"^(?:(?:hi|hello|hey|thanks|thank you|great|perfect|ok|okay|now|so|好的|谢谢|你好)[\s,!.，！。]+)+",
+                r"^(?:(?:hi|hello|hey|thanks|thank you|great|perfect|ok|okay|now|so|then|next|and|also"
+                r"|好的|谢谢|你好|然后|另外)[\s,!.，！。]+)+",
                 "",
                 title,
                 flags=re.IGNORECASE,

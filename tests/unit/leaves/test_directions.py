@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from direction_prompts import LASTING_IN_CHINESE, LASTING_IN_ENGLISH, PASSING, lines
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -251,6 +252,11 @@ def test_placeholder_in_a_prompt_does_not_hide_what_follows() -> None:
         "In all my projects, use conventional commits.",
         "never force push, in any repo",
         "always answer in English, in every project",
+        "And in all my projects: never add a license header",
+        "across all repos: sign your commits with -s",
+        "no matter which project, don't push without my say",
+        "无论哪个项目，都不要自动提交",
+        "在所有项目里都不要用 any",
         "在所有项目里都用 conventional commits",
         "全局统一用 2 个空格缩进",
     ],
@@ -266,6 +272,63 @@ def test_direction_that_holds_everywhere_is_marked(prompt: str) -> None:
 def test_direction_of_one_project_is_not_marked_everywhere(prompt: str) -> None:
     """The word "globally" in a command's sense, or "this repo", lifts nothing."""
     assert [each.everywhere for each in find_directions(prompt)] == [False]
+
+
+@pytest.mark.parametrize("line", [*lines(LASTING_IN_ENGLISH), *lines(LASTING_IN_CHINESE)])
+def test_what_a_person_lays_down_is_found_whole(line: str) -> None:
+    """Rules, manners, decisions and facts are found without a word that says "always", and kept whole enough."""
+    prompt, _, wanted = line.partition(" => ")
+    words = [word.strip().casefold() for word in wanted.split(" & ")]
+    found = [direction.text.casefold() for direction in find_directions(prompt)]
+    assert [text for text in found if all(word in text for word in words)]
+
+
+@pytest.mark.parametrize("prompt", lines(PASSING))
+def test_what_is_asked_told_or_described_for_now_is_left_out(prompt: str) -> None:
+    """Work for now, trouble, questions, and what a product shall do give no direction."""
+    assert find_directions(prompt) == ()
+
+
+SAID_WHOLE = [
+    ("Never commit directly to main; open a PR instead", "Never commit directly to main; open a PR instead"),
+    ("Use ruff. Not flake8.", "Use ruff. Not flake8"),
+    ("Don't use mocks; use the fake server in tests/fakes", "Don't use mocks; use the fake server in tests/fakes"),
+    ("we never edit old migrations, always make a new one", "we never edit old migrations, always make a new one"),
+    ("不确定的时候先问我", "不确定的时候先问我"),
+    ("Remember: in this project, always run make fmt", "in this project, always run make fmt"),
+]
+
+
+@pytest.mark.parametrize(("prompt", "text"), SAID_WHOLE)
+def test_both_halves_of_a_rule_are_one_statement(prompt: str, text: str) -> None:
+    """What to do and what not to do is one rule, and no half of it stands alone."""
+    assert [each.text for each in find_directions(prompt)] == [text]
+
+
+FACTS = [
+    "This repo uses tabs",
+    "the default branch is called trunk",
+    "our API is versioned under /v2",
+    "production runs on Kubernetes in eu-west-1",
+    "the staging DB lives at db-staging.internal:5433",
+    "这个仓库的默认分支是 develop",
+    "数据库是 MySQL 8，字符集 utf8mb4",
+]
+
+
+@pytest.mark.parametrize("prompt", FACTS)
+def test_fact_of_the_project_is_knowledge(prompt: str) -> None:
+    """What is so, rather than what to do, is knowledge in the person's words."""
+    assert [(each.kind, each.text) for each in find_directions(prompt)] == [(EntryKind.KNOWLEDGE, prompt)]
+
+
+def test_the_same_words_are_a_rule_alone_and_a_part_of_the_task_beside_one() -> None:
+    """A manner beside a request belongs to the request; a ban on what the agent does is a rule even there."""
+    assert [each.text for each in find_directions("Use early returns and guard clauses.")]
+    assert find_directions("Refactor the parser. Use early returns and guard clauses.") == ()
+    assert [each.text for each in find_directions("Refactor the parser. Don't add new dependencies.")] == [
+        "Don't add new dependencies"
+    ]
 
 
 def test_list_of_rules_gives_one_direction_each() -> None:

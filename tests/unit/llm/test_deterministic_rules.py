@@ -111,6 +111,41 @@ def test_rule_said_twice_is_one_entry_with_both_lines() -> None:
     assert [(entry.statement, entry.evidence) for entry in entries(s)] == [("use uv, never pip", (first, second))]
 
 
+def test_fact_that_the_person_tells_is_knowledge_resting_on_their_words() -> None:
+    """What holds in the project, told in passing, is kept with the person's row."""
+    s = Session()
+    told = s.person("fyi the staging DB lives at db-staging.example:5433")
+    s.answers("Noted.")
+    (entry,) = entries(s)
+    assert (entry.kind, entry.statement, entry.evidence) == (
+        "knowledge",
+        "the staging DB lives at db-staging.example:5433",
+        (told,),
+    )
+
+
+def test_better_wording_of_a_rule_takes_the_place_of_a_mere_reminder() -> None:
+    """A rule in three words is enough alone, and gives way to a whole sentence."""
+    s = Session()
+    first = s.person("remember make lint")
+    s.answers("ok")
+    second = s.person("always remember to run make lint")
+    assert [(entry.statement, entry.evidence) for entry in entries(s)] == [
+        ("always remember to run make lint", (first, second))
+    ]
+
+
+@pytest.mark.parametrize("opening", ["thanks", "my token is [redacted:api_key]", "这是密码：[redacted:password]"])
+def test_title_is_the_nearest_request_not_a_secret_or_thanks(opening: str) -> None:
+    """What opens a session and asks for nothing never names it."""
+    s = Session()
+    s.person(opening)
+    s.answers("ok")
+    s.person("fix the login bug; always use uv")
+    s.answers("Fixed.")
+    assert [task.title for task in extract(s).tasks] == ["fix the login bug"]
+
+
 def test_recommendation_that_was_never_taken_up_is_no_decision() -> None:
     """The person went on to something else."""
     s = Session()
@@ -255,6 +290,36 @@ def test_work_done_by_another_command_is_no_unsolved_failure() -> None:
     assert not any("left unsolved" in statement for statement in statements(s, "failure"))
 
 
+def test_failure_that_the_next_turn_mends_is_told_as_mended() -> None:
+    """The person asked for something else in between; the same command ended well in the end."""
+    s = Session()
+    s.person("build the web app")
+    s.runs("pnpm build", "error TS2322: bad type", code=2)
+    s.answers("The build fails with a type error.")
+    s.person("then correct the type of userId in src/api.ts")
+    s.edits("src/api.ts")
+    s.runs("pnpm build", "done")
+    s.answers("Fixed the type of `userId` in src/api.ts, the build passes.")
+    (failure,) = statements(s, "failure")
+    assert "left unsolved" not in failure
+    assert "Fixed the type of `userId`" in failure
+
+
+def test_lone_new_file_is_not_told_as_changed_but_a_mended_one_is() -> None:
+    """That a notes file was written says nothing; where a bug was mended does, and so do several files."""
+    written, mended, several = Session(), Session(), Session()
+    written.person("write a short summary of the design; never use floats for money")
+    written.edits("NOTES.md")
+    mended.person("fix the rounding bug in the cart; never use floats for money")
+    mended.edits("src/cart.py")
+    several.person("add a discount; never use floats for money")
+    several.edits("src/cart.py", "src/discount.py")
+    for s in (written, mended, several):
+        s.answers("Done.")
+    told = [[text.partition(": ")[2] for text in statements(s, "knowledge")] for s in (written, mended, several)]
+    assert told == [[], ["src/cart.py"], ["src/cart.py, src/discount.py"]]
+
+
 # --- outcomes ---
 
 
@@ -377,7 +442,7 @@ def test_command_made_up_for_the_moment_is_not_knowledge() -> None:
     s.runs("python3 /tmp/try.py", "ok")
     s.runs("cat > x.py <<'EOF'\npytest\nEOF", "")
     s.answers("It parses.")
-    assert statements(s, "knowledge") == ['files changed for "check the parser quickly": x.py']
+    assert statements(s, "knowledge") == []
 
 
 def test_command_that_failed_last_is_not_told_as_working() -> None:
