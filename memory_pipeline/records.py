@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Agent(StrEnum):
@@ -214,6 +215,7 @@ class ThreadFacts:
     skipped_lines: Mapping[str, int]  # reason -> count
     unknown_types: Mapping[str, int]  # line type -> count
     record_hashes: bytes = b""  # of the records' own ids, in order, eight bytes each, where the agent gives them ids
+    skipped_places: tuple[tuple[int, str], ...] = ()  # the first hundred: line number, reason
     forked_from: str | None = None  # the thread of which this one is a fork, as its log says
 
 
@@ -335,6 +337,7 @@ class Extraction:
     tasks: tuple[Task, ...]
     coverage: Coverage
     dropped_entries: Mapping[str, int] = field(default_factory=dict)  # why -> how many proposals were dropped
+    redactions: Mapping[str, int] = field(default_factory=dict)  # kind of secret -> how many were masked in the log
     input_tokens: int = 0
     output_tokens: int = 0
 
@@ -344,9 +347,8 @@ class Extraction:
         return not self.tasks and not self.rollout_summary
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SeenFile:
-    """A rollout file as the index knows it."""
+class SeenFile(NamedTuple):
+    """A rollout file as the index knows it. A named tuple, since every pass makes one for each file ever seen."""
 
     path: str
     thread_id: str
@@ -389,6 +391,7 @@ class IndexedThread:
     skipped_lines: Mapping[str, int]
     unknown_types: Mapping[str, int]
     disabled_by_person: bool
+    skipped_places: tuple[tuple[int, str], ...] = ()  # the first hundred: line number, reason
     is_shared_out: bool = True  # it is decided which of its records are its own
     gate: Gate | None
     job_state: JobState | None  # None: it never passed the gates
@@ -459,6 +462,7 @@ class StoredExtraction:
     generated_at: float
     source_updated_at: float
     dropped_entries: Mapping[str, int]
+    redactions: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -17,6 +17,7 @@ from memory_pipeline.config import Config
 from memory_pipeline.records import (
     Entry,
     EvidenceLine,
+    Gate,
     IndexedThread,
     Memory,
     Operation,
@@ -107,8 +108,17 @@ def thread_document(thread: IndexedThread) -> dict[str, Any]:
         "gate": thread.gate,
         "attempts": thread.attempts,
         "retry_at": iso(thread.retry_at),
-        "last_error": thread.last_error if thread.last_error is not None else thread.index_error,
+        "last_error": _last_error(thread),
     }
+
+
+def _last_error(thread: IndexedThread) -> str | None:
+    if thread.last_error is not None or thread.index_error is not None:
+        return thread.last_error if thread.last_error is not None else thread.index_error
+    if thread.gate is Gate.UNREADABLE:
+        lost = f" ({counted(thread.skipped_lines)})" if thread.skipped_lines else ""
+        return f"none of its {thread.total_lines} lines is understood{lost}"
+    return None
 
 
 def thread_details(thread: IndexedThread, extraction: StoredExtraction | None, usage: Usage) -> dict[str, Any]:
@@ -125,7 +135,9 @@ def thread_details(thread: IndexedThread, extraction: StoredExtraction | None, u
         "last_usage": iso(usage.last_usage),
         "skipped_lines": dict(thread.skipped_lines),
         "unknown_types": dict(thread.unknown_types),
+        "skipped_places": [{"line": line, "reason": reason} for line, reason in thread.skipped_places],
         "dropped_entries": dict(extraction.dropped_entries) if extraction else {},
+        "redactions": dict(extraction.redactions) if extraction else {},
         "entries": [entry_document(entry) for entry in entries],
     }
 
@@ -315,7 +327,7 @@ def print_thread(document: Mapping[str, Any], thread: IndexedThread) -> None:
         click.echo(f"{'last_error:':14}{printable(redact(document['last_error']).text)} (tries: {thread.attempts})")
     if document["retry_at"]:
         click.echo(f"{'retry_at:':14}{document['retry_at']}")
-    for name in ("skipped_lines", "unknown_types", "dropped_entries"):
+    for name in ("skipped_lines", "unknown_types", "dropped_entries", "redactions"):
         if document[name]:
             click.echo(f"{name + ':':14}{printable(counted(document[name]))}")
     if document["coverage"] is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -52,7 +53,19 @@ _IMPORTANCE: Mapping[EventKind, int] = {
 }
 _FAILED_RESULT_IMPORTANCE = 5
 
+#: How much of a call is looked at for what it reads.
+_CALL_HEAD_CHARS = 4_000
+
 WITHHELD = "[result of a web or MCP tool withheld]"
+ECHO = "[memory that the agent read back, left out: it is no new evidence]"
+
+#: Where memories are kept, as commands and calls name it: ours, Codex's and Claude Code's.
+_MEMORY_PLACES = re.compile(
+    r"memories(?:_v2)?/|\bmemory_summary\.md\b|\braw_memories\.md\b|\brollout_summaries\b"
+    r"|\.claude/projects/[^/\s]+/memory/|memory-pipeline\s+(?:\S+\s+)*?(?:memory|threads)\b"
+)
+#: How Codex marks which memories an answer rests on.
+_CITATION = re.compile(r"\s*<oai-mem-citation>.*?(?:</oai-mem-citation>|\Z)", re.DOTALL)
 
 #: What a row costs beyond its text: number, speaker, line ends.
 _ROW_OVERHEAD_TOKENS = 8
@@ -80,9 +93,12 @@ class _Draft:
 class EvidenceBuilder:
     """Collects events into rows within bounded memory, whatever the size of the log."""
 
-    def __init__(self, *, window_tokens: int, withhold_external: bool) -> None:
+    def __init__(self, *, window_tokens: int, withhold_external: bool, memory_folder: str = "") -> None:
+        """Take the model's window and what to withhold; ``memory_folder`` is our workspace, whose words are echoes."""
         self._budget_tokens = int(window_tokens * _EVIDENCE_SHARE)
         self._withhold_external = withhold_external
+        self._memory_folder = memory_folder
+        self._memory_reads: set[str] = set()  # calls that read memories; their results are echoes
         self._drafts: list[_Draft] = []
         self._tokens = 0
         self._order = 0
@@ -93,6 +109,8 @@ class EvidenceBuilder:
         """Take one event; those that don't matter are passed over."""
         if event.kind not in _KINDS_THAT_MATTER:
             return
+        if event.kind is EventKind.TOOL_CALL and event.call_id is not None and self._reads_memory(event):
+            self._memory_reads.add(event.call_id)
         text, was_cut = self._row_text(event)
         if was_cut and not _is_tool_traffic(event):
             self._lost_words = True
@@ -131,11 +149,18 @@ class EvidenceBuilder:
     def _row_text(self, event: Event) -> tuple[str, bool]:
         if event.external and self._withhold_external and event.kind is EventKind.TOOL_RESULT:
             return WITHHELD, False
-        redacted = redact(event.text)
+        if event.kind is EventKind.TOOL_RESULT and event.call_id in self._memory_reads:
+            return ECHO, False
+        text = _CITATION.sub("", event.text) if event.speaker is Speaker.ASSISTANT else event.text
+        redacted = redact(text)
         for kind, count in redacted.counts.items():
             self._redactions[kind] = self._redactions.get(kind, 0) + count
         # At most four bytes a character: one row alone never fills a small model's budget.
         return cut_middle(redacted.text, min(_ROW_CHARS[event.kind], self._budget_tokens // 2))
+
+    def _reads_memory(self, event: Event) -> bool:
+        words = f"{event.command or ''}\n{event.text[:_CALL_HEAD_CHARS]}"
+        return bool(_MEMORY_PLACES.search(words)) or bool(self._memory_folder and self._memory_folder in words)
 
     def _thin(self, budget_tokens: int) -> None:
         """Leave out the least important rows, oldest first, until the rest fits.

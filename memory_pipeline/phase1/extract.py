@@ -77,6 +77,7 @@ def check_answer(answer: ExtractionAnswer, evidence: Evidence, *, scope_at: Scop
         tasks=tuple(tasks),
         coverage=evidence.coverage if answer.saw_all_rows else Coverage.PARTIAL,
         dropped_entries=dropped,
+        redactions=evidence.redactions,
         input_tokens=answer.input_tokens,
         output_tokens=answer.output_tokens,
     )
@@ -108,6 +109,7 @@ def keep_earlier_entries(new: Extraction, earlier: StoredExtraction | None) -> E
         tasks=tuple(tasks),
         coverage=new.coverage,
         dropped_entries=new.dropped_entries,
+        redactions=new.redactions,
         input_tokens=new.input_tokens,
         output_tokens=new.output_tokens,
     )

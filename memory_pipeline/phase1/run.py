@@ -261,6 +261,7 @@ class Phase1:
         builder = EvidenceBuilder(
             window_tokens=self._config.model.context_window_tokens,
             withhold_external=self._config.gates.external_context != "include",
+            memory_folder=self._config.memories_dir,
         )
         evidence = build_evidence(reading, thread, builder, is_complete=lambda: not reading.skipped_lines)
         if reading.understood_lines == 0:

@@ -244,7 +244,7 @@ def _retire_unused(book: MemoryBook, *, max_unused_days: float, now: float) -> N
     if not max_unused_days:
         return
     for memory in list(book.memories.values()):
-        if memory.status is not MemoryStatus.ACTIVE or memory.kind in STATED_KINDS or memory.pinned:
+        if memory.status is not MemoryStatus.ACTIVE or memory.pinned or book.is_persons_word(memory):
             continue
         last = max(memory.last_confirmed, memory.learned_at, memory.usage.last_usage or 0.0)
         if last < now - max_unused_days * DAY_SECONDS:

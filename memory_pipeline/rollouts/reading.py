@@ -235,6 +235,7 @@ def read_facts(
         total_lines=reading.total_lines,
         skipped_lines=reading.skipped_lines,
         unknown_types=reading.unknown_types,
+        skipped_places=tuple(reading.skipped_places),
         record_hashes=reading.record_hashes,
         forked_from=notes.forked_from,
     )

@@ -136,8 +136,8 @@ def store_extraction(
     connection.execute(
         """
         INSERT OR REPLACE INTO extractions (thread_id, rollout_summary, slug, raw_memory, tasks, coverage,
-            source_digest, source_updated_at, generated_at, dropped_entries)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            source_digest, source_updated_at, generated_at, dropped_entries, redactions)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         (
             extraction.thread_id,
@@ -159,6 +159,7 @@ def store_extraction(
             source_updated_at,
             now,
             orjson.dumps(dict(sorted(extraction.dropped_entries.items()))).decode(),
+            orjson.dumps(dict(sorted(extraction.redactions.items()))).decode(),
         ),
     )
     kept = {entry.entry_id for entry in entries}
@@ -290,4 +291,5 @@ def _stored(connection: sqlite3.Connection, row: sqlite3.Row) -> StoredExtractio
         generated_at=row["generated_at"],
         source_updated_at=row["source_updated_at"],
         dropped_entries=orjson.loads(row["dropped_entries"]),
+        redactions=orjson.loads(row["redactions"]),
     )

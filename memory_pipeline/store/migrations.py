@@ -83,6 +83,7 @@ _FIRST_SCHEMA = (
         understood_lines INTEGER NOT NULL,
         total_lines INTEGER NOT NULL,
         skipped_lines TEXT NOT NULL,
+        skipped_places TEXT NOT NULL,
         unknown_types TEXT NOT NULL,
         own_from_byte INTEGER NOT NULL DEFAULT 0,
         foreign_records BLOB NOT NULL DEFAULT x'',
@@ -126,7 +127,8 @@ _FIRST_SCHEMA = (
         source_digest TEXT NOT NULL,
         source_updated_at REAL NOT NULL,
         generated_at REAL NOT NULL,
-        dropped_entries TEXT NOT NULL
+        dropped_entries TEXT NOT NULL,
+        redactions TEXT NOT NULL
     ) STRICT
     """,
     """

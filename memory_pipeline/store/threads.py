@@ -38,8 +38,12 @@ class Threads:
 
     def seen_files(self) -> dict[str, SeenFile]:
         """Return every file ever seen, by path, those that have vanished included."""
-        rows = self._connect().execute("SELECT * FROM rollout_files")
-        return {row["path"]: _seen_file(row) for row in rows}
+        cursor = self._connect().cursor()
+        cursor.row_factory = None  # plain tuples, which become the named ones at little cost
+        cursor.execute(
+            "SELECT path, thread_id, archived, size, mtime_ns, inode, device, present, open_error FROM rollout_files"
+        )
+        return {file.path: file for file in map(SeenFile._make, cursor)}
 
     def record_reading(
         self,
@@ -268,6 +272,7 @@ def _upsert_thread(
         "understood_lines": facts.understood_lines,
         "total_lines": facts.total_lines,
         "skipped_lines": _to_json(facts.skipped_lines),
+        "skipped_places": orjson.dumps(facts.skipped_places).decode(),
         "unknown_types": _to_json(facts.unknown_types),
     }
     names = ", ".join(columns)
@@ -383,20 +388,6 @@ def _no_facts(file: RolloutFile) -> ThreadFacts:
     )
 
 
-def _seen_file(row: sqlite3.Row) -> SeenFile:
-    return SeenFile(
-        path=row["path"],
-        thread_id=row["thread_id"],
-        archived=bool(row["archived"]),
-        size=row["size"],
-        mtime_ns=row["mtime_ns"],
-        inode=row["inode"],
-        device=row["device"],
-        present=bool(row["present"]),
-        open_error=bool(row["open_error"]),
-    )
-
-
 def _thread(row: sqlite3.Row) -> IndexedThread:
     return IndexedThread(
         thread_id=row["thread_id"],
@@ -423,6 +414,7 @@ def _thread(row: sqlite3.Row) -> IndexedThread:
         understood_lines=row["understood_lines"],
         total_lines=row["total_lines"],
         skipped_lines=orjson.loads(row["skipped_lines"]),
+        skipped_places=tuple((line, reason) for line, reason in orjson.loads(row["skipped_places"])),
         unknown_types=orjson.loads(row["unknown_types"]),
         disabled_by_person=bool(row["disabled_by_person"]),
         is_shared_out=row["claimed_records"] is None,

@@ -412,6 +412,14 @@ def test_what_the_person_stated_does_not_age(kind: EntryKind) -> None:
     assert faded(kind, days=10_000)
 
 
+def test_a_fact_that_the_person_told_does_not_age() -> None:
+    """Knowledge of which the person is the source is their word as well."""
+    shelf = Shelf(max_unused_days=30)
+    shelf.read(entry("our API is versioned under /v2", kind=EntryKind.KNOWLEDGE, speaker=Speaker.USER, at=NOW))
+    shelf.consolidate(now=NOW + 10_000 * DAY)
+    assert shelf.told() == {"our API is versioned under /v2"}
+
+
 def test_use_and_pin_keep_a_memory() -> None:
     """What was used within the limit stays, and so does what is pinned."""
     assert faded(EntryKind.KNOWLEDGE, usage=Usage(count=1, last_usage=NOW + 5 * DAY))

@@ -99,12 +99,12 @@ def test_a_vanished_file_leaves_its_row(store: Store) -> None:
     assert store.jobs.complete(lease(store), extraction("a"), now=NOW)
     path = rollout_file("a").path
     store.threads.record_presence(returned=(), vanished=[path])
-    assert thread_of(store, "a").present is False
-    assert store.threads.seen_files()[path].present is False
+    assert not thread_of(store, "a").present
+    assert not store.threads.seen_files()[path].present
     assert store.extractions.get("a") is not None
     assert store.extractions.select(limit=9)
     store.threads.record_presence(returned=[path], vanished=())
-    assert thread_of(store, "a").present is True
+    assert thread_of(store, "a").present
 
 
 def test_a_moved_file_takes_its_thread_along(store: Store) -> None:
@@ -152,7 +152,7 @@ def test_a_new_file_that_can_not_be_read_has_a_row_with_its_reason(store: Store)
     store.threads.record_unreadable(rollout_file("a"), "permission denied", SCOPE, now=NOW)
     thread = thread_of(store, "a")
     assert (thread.index_error, thread.total_lines) == ("permission denied", 0)
-    assert store.threads.seen_files()[rollout_file("a").path].open_error is True
+    assert store.threads.seen_files()[rollout_file("a").path].open_error
 
 
 def test_a_known_file_that_turns_unreadable_keeps_what_is_known(store: Store) -> None:
@@ -163,7 +163,7 @@ def test_a_known_file_that_turns_unreadable_keeps_what_is_known(store: Store) ->
     assert (thread.title, thread.scope, thread.index_error) == ("Mend the checkout", SCOPE, "permission denied")
     index(store, "a")
     assert thread_of(store, "a").index_error is None
-    assert store.threads.seen_files()[rollout_file("a").path].open_error is False
+    assert not store.threads.seen_files()[rollout_file("a").path].open_error
 
 
 def test_an_unreadable_second_file_does_not_taint_the_thread(store: Store) -> None:
