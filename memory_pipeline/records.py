@@ -175,9 +175,8 @@ class RateLimit:
     seen_at: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RolloutFile:
-    """A rollout found on disk, before it is opened."""
+class RolloutFile(NamedTuple):
+    """A rollout found on disk, before it is opened. A named tuple, since every pass makes one for each file."""
 
     agent: Agent
     path: str  # absolute, below the resolved home

@@ -80,25 +80,20 @@ def _list_rollouts(config: Config) -> tuple[dict[str, RolloutFile], tuple[str, .
         if problem:
             missing[agent] = problem
             continue
+        files: dict[str, RolloutFile] = {}
         for file in find_rollouts(agent, source.home):
             if not _is_text(file.path):
                 problems.append(f"{file.path!r}: passed over, because its name is not UTF-8; rename it")
-            else:
-                listing[file.path] = file
+                continue
+            # Of several files that are named after one thread (a revert, an archived copy), the current one counts.
+            known = files.get(file.thread_id)
+            files[file.thread_id] = file if known is None else current_file([known, file])
+        listing.update((file.path, file) for file in files.values())
     # Who uses one agent only need not hear of the other's default home in every run.
     for agent, problem in missing.items():
         if len(missing) == len(AGENTS_WITH_HOMES) or not is_default_home(agent, config):
             problems.append(problem)
-    return _one_file_a_thread(listing), tuple(problems)
-
-
-def _one_file_a_thread(listing: Mapping[str, RolloutFile]) -> dict[str, RolloutFile]:
-    """Of several files that are named after one thread (a revert, an archived copy), keep the one that is current."""
-    by_thread: dict[tuple[Agent, str], list[RolloutFile]] = {}
-    for file in listing.values():
-        by_thread.setdefault((file.agent, file.thread_id), []).append(file)
-    kept = [files[0] if len(files) == 1 else current_file(files) for files in by_thread.values()]
-    return {file.path: file for file in kept}
+    return listing, tuple(problems)
 
 
 def _compare(
@@ -140,6 +135,8 @@ def _siblings(
 
 
 def _is_text(path: str) -> bool:
+    if path.isascii():
+        return True
     try:
         path.encode("utf-8")
     except UnicodeEncodeError:
@@ -159,7 +156,7 @@ class _Reader:
         self._store = store
         self._clock = clock
         self._listing = listing
-        self._by_thread = {(file.agent, file.thread_id): file for file in listing.values()}
+        self._by_thread: dict[tuple[Agent, str], RolloutFile] | None = None  # made when a fork is met
 
     def read_all(self, files: Sequence[RolloutFile], stop: threading.Event | None, on_progress: Progress | None) -> int:
         """Read files one after the other; returns how many could not be read."""
@@ -211,9 +208,14 @@ class _Reader:
         return OwnPart(foreign_hashes=share.foreign_hashes, own_from_byte=share.own_from_byte)
 
     def _own_start(self, file: RolloutFile, parent_id: str) -> int:
-        parent = self._by_thread.get((file.agent, parent_id))
+        parent = self._file_of(file.agent, parent_id)
         home = self._config.sources.of(file.agent).home
         return own_start(file, home, parent=parent, max_bytes=self._config.gates.max_rollout_bytes)
+
+    def _file_of(self, agent: Agent, thread_id: str) -> RolloutFile | None:
+        if self._by_thread is None:
+            self._by_thread = {(file.agent, file.thread_id): file for file in self._listing.values()}
+        return self._by_thread.get((agent, thread_id))
 
     def _facts(self, file: RolloutFile, own: OwnPart) -> ThreadFacts:
         return read_facts(

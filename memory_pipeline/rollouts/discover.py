@@ -114,9 +114,9 @@ def _take(search: _Search, entry: os.DirEntry[str], thread_id: str, *, archived:
     """Take a regular file that was not met yet; pass over anything else."""
     try:
         path: str | None = entry.path
-        if entry.is_symlink():
-            path = _resolved_inside(search, entry.path)
-        if path is None or not entry.is_file():
+        if not entry.is_file(follow_symlinks=False):
+            path = _resolved_inside(search, entry.path) if entry.is_symlink() and entry.is_file() else None
+        if path is None:
             return
         status = entry.stat()
     except OSError:
@@ -125,18 +125,10 @@ def _take(search: _Search, entry: os.DirEntry[str], thread_id: str, *, archived:
     if identity in search.files:
         return
     search.files.add(identity)
-    search.found.append(
-        RolloutFile(
-            agent=search.agent,
-            path=path,
-            thread_id=thread_id,
-            archived=archived,
-            size=status.st_size,
-            mtime_ns=status.st_mtime_ns,
-            inode=status.st_ino,
-            device=status.st_dev,
-        )
+    found = RolloutFile(
+        search.agent, path, thread_id, archived, status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev
     )
+    search.found.append(found)
 
 
 def _resolved_inside(search: _Search, path: str) -> str | None:

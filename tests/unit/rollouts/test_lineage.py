@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 from pathlib import Path
@@ -287,8 +286,8 @@ PLAIN = a_file(f"rollout-2026-01-02T03-04-05-{THREAD}.jsonl", mtime_ns=9)
 REVERTED = a_file(f"rollout-2026-01-02T03-04-05-{THREAD}_{OLDER}.jsonl")
 REVERTED_AGAIN = a_file(f"rollout-2026-01-02T03-04-05-{THREAD}_{NEWER}.jsonl")
 PACKED = a_file(f"rollout-2026-01-02T03-04-05-{THREAD}.jsonl.zst", mtime_ns=99)
-ARCHIVED = dataclasses.replace(a_file(os.path.basename(PLAIN.path), archived=True), mtime_ns=9)  # noqa: PTH119
-ARCHIVED_LATER = dataclasses.replace(ARCHIVED, mtime_ns=10)
+ARCHIVED = a_file(os.path.basename(PLAIN.path), archived=True)._replace(mtime_ns=9)  # noqa: PTH119
+ARCHIVED_LATER = ARCHIVED._replace(mtime_ns=10)
 
 
 @pytest.mark.parametrize(

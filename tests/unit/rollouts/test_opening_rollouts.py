@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import socket
 import tempfile
@@ -73,7 +72,7 @@ def test_a_path_outside_the_log_folders_is_refused(codex: Logs, tmp_path: Path, 
     file = codex.write(LINE)
     for name in ("outside.jsonl", "codex-home/auth.jsonl"):
         (tmp_path / name).write_bytes(LINE)
-    outside = dataclasses.replace(file, path=f"{tmp_path}/{path}")
+    outside = file._replace(path=f"{tmp_path}/{path}")
     with pytest.raises(RolloutError, match="outside"):
         open_rollout(outside, str(codex.home), max_bytes=MAX_BYTES)
 
