@@ -1,0 +1,86 @@
+"""Where a command works: configuration, state, and the parts opened on them; how it is asked to stop."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from memory_pipeline.config import Config, load_config
+
+if TYPE_CHECKING:
+    from memory_pipeline.app import App
+
+EXIT_DONE = 0
+EXIT_FAILED = 1
+EXIT_LOCKED = 75
+
+JSON_OPTION = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
+    """Which configuration and state the command line names."""
+
+    config_path: str | None
+    state_dir: str | None
+
+    def load(self) -> Config:
+        """Read the configuration."""
+        return load_config(self.config_path, self.state_dir)
+
+    def command(self, words: str) -> str:
+        """Return how to call a command for this same place, to show to the person."""
+        parts = [_program()]
+        if self.config_path:
+            parts += ["--config", shlex.quote(self.config_path)]
+        if self.state_dir:
+            parts += ["--state-dir", shlex.quote(self.state_dir)]
+        return " ".join([*parts, words])
+
+
+def _program() -> str:
+    """Return how this program was called, so that what we print can be typed as it stands."""
+    called = Path(sys.argv[0])
+    if called.name == "__main__.py":
+        return f"{shlex.quote(sys.executable)} -m memory_pipeline"
+    found = shutil.which("memory-pipeline")
+    is_on_path = found is not None and called.exists() and Path(found).samefile(called)
+    return "memory-pipeline" if is_on_path or not called.exists() else shlex.quote(str(called.absolute()))
+
+
+@contextmanager
+def open_app(config: Config, stop: threading.Event | None = None) -> Iterator[App]:
+    """Open the parts that commands work on, and close them at the end."""
+    from memory_pipeline.app import App
+
+    with App(config, stop=stop) as app:
+        yield app
+
+
+@contextmanager
+def stoppable() -> Iterator[threading.Event]:
+    """Turn SIGINT and SIGTERM into an event that work looks at; a second signal ends the program at once."""
+    stop = threading.Event()
+
+    def ask_to_stop(number: int, _frame: object) -> None:
+        if stop.is_set():
+            os._exit(128 + number)
+        stop.set()
+
+    before = {number: signal.signal(number, ask_to_stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, action in before.items():
+            signal.signal(number, action)
