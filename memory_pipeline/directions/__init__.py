@@ -8,7 +8,8 @@ When in doubt, a text gives no direction: a missed one will be said again, a fal
 
 from __future__ import annotations
 
-from memory_pipeline.directions.engine import Direction, asks_for_work, find_directions, gives_direction, is_order
+from memory_pipeline.directions.engine import asks_for_work, find_directions, gives_direction, is_order
+from memory_pipeline.directions.statement import Direction
 from memory_pipeline.directions.words import Sentence, own_words, sentences
 
 __all__ = [

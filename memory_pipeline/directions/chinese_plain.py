@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from memory_pipeline.directions.lazy import Lazy
 from memory_pipeline.records import EntryKind
 
@@ -43,16 +45,18 @@ _NOW = Lazy(
     r"|那里|这个(?!项目|仓库|工程|库|服务|系统|应用|团队|平台)|这段|这些|那个|这种情况"
     r"|(?:上面"
     r"|下面)的|帮我|帮忙|麻烦|一下$|看一下|看看|实现这个"
-    r"|加个|加一个|给我(?!看方案|确认)|页面|按钮|弹窗|点击|列表|跳转|校验|控制台|商品"
+    r"|加个|加一个|(?<!直接)给我(?!看方案|确认)|页面|按钮|弹窗|点击|列表|跳转|校验|控制台|商品"
     r"|用户(?!\s?id)(?:每次|登录|点|名|可以|没|输入)|改一下|试试|再说|再看)"
 )
 _TASK_START = (
     r"(?:[，,\s]|请|你|那|好的?|然后|接着|顺便|再)*(?:帮|把|给(?!我看)|加(?!密"
-    r"|完|了|载)|新增(?!表|页面|接口要)|添加|实现|修复?(?!改数据)|查|看|写(?:一|个"
+    r"|完|了|载)|新增(?!表|页面|接口要|[^，,]{1,6}(?:必?须|都?要|需))|添加|实现|修复?(?!改数据)|查|看|写(?:一|个"
     r"|段|完"
-    r"|好)|做(?:一|个)|改(?:一|下|成|个)|生成|优化|重构|删掉|删除(?!.*前)|移除|跑一?下|运行一?下|继续|解释"
-    r"|翻译|检查一?下|调试|排查|撤回|回滚|对比|分析|升级|导出|设计|拆|想做|我想(?!让|要你)"
-    r"|我要(?!求)|我需要|需要我|打开|启动一?下|用\S{1,12}(?:实现|写|做)(?:一下"
+    r"|好)|做(?:一|个)|改(?:一|下|成|个)|生成|优化|重构(?!时|的时候)|删掉|删除(?!.*前)|移除|跑一?下|运行一?下"
+    r"|继续|解释(?!时|的时候)"
+    r"|(?:评估|补充|完善|处理|完成|修改|整理|梳理|编写|看下|调整)(?!时|的时候|前|完)"
+    r"|翻译|检查一?下|调试|排查|撤回|回滚|对比|分析|升级|导出(?!文件|格式|的|编码)|设计|拆|想做|我想(?!让|要你)"
+    r"|我要(?!求)|我需要|需要我|打开|启动一?下|紧急|赶紧|用\S{1,12}(?:实现|写|做)(?:一下"
     r"|一个|个)"
     r"|暂时|先(?:别|不|提交|把))"
 )
@@ -60,7 +64,7 @@ TASK = Lazy(_TASK_START)
 _TROUBLE = Lazy(
     r"报错|出错|失败|崩溃|异常(?!处理|要|统一)|超时(?!时间)|卡住|卡死|挂了|不行|没反应"
     r"|跑不过|没通过|不过(?:了|，)|太慢|很慢|太高|太大|死循环|乱码|白屏|不对|有问题|缺少"
-    r"|找不到"
+    r"|找不到|不一致|不匹配|对不上"
     r"|冲突(?!再|之后)|坏了|丢|错误$|错了|拼写|跨域|占用|重复|跑不|起不来|启动不|打不开"
     r"|连不上|看不到|没生效|不生效|显示(?!名)|一直(?!用|是|在用)|泄漏|满了|涨|编译不"
     r"|\bfail\b"
@@ -78,7 +82,7 @@ _FORBIDS = Lazy(
     r"(?!担心|管|急|忘|停|怕|这|那|它|他|慌|理|显示|展示|出现|跳转|弹|为空|空|重复提交"
     r"|说了|是|超过\d+(?:个字|位)|过|的|动了|会|很)(?P<what>.{1,60})"
 )
-_MEASURE = Lazy(r"[^，,]{1,16}(?:不|别)(?:要)?(?:能|可以|得)?超过.+")
+_MEASURE = Lazy(r"[^，,]{1,16}(?:(?:不|别)(?:要)?(?:能|可以|得)?超过|不低于|不少于|不多于|不小于|不大于).+")
 _CRAFT_RULE = Lazy(
     r"(?:[^，,]{0,14}?(?:的|里|中|内|时候?|时)?)?(?:所有|全部|每个|每次"
     rf"|新|我们的|咱们的)?(?:的)?{_CRAFT}(?:里面?|中|上"
@@ -90,7 +94,7 @@ _CRAFT_RULE = Lazy(
 )
 _EVERY = Lazy(
     r"(?:所有|任何|每个|每一个|凡是|全部|涉及|但凡|只要(?:是)?)(?!用户|订单"
-    r"|商品)[^，,]{1,20}?[，,]?(?:都|必须|要|一律|统一|得|不要|不能|不得|务必|用"
+    r"|商品)[^，,]{1,20}?[，,]?(?:都|必须|要|一律|统一|得|不要|不能|不得|务必|(?<![引使调应占费作])用"
     r"|禁止|需要|应该)\S"
 )
 _ORDERED = Lazy(
@@ -153,10 +157,11 @@ _DECIDED = Lazy(
     r"|项目|这个项目)*(?:已经|都|已)?(?:从\s?\S.{0,20})?(?:迁移?|切换?|换"
     r"|升级"
     r"|改)(?:到|成|为|用|成了)\s?\S.*了$"
-    r"|(?:[\w\u4e00-\u9fff]{1,8}\s?)?(?:我们|咱们)(?:选|就选|定|用定)了?\s?[a-z\u4e00-\u9fff].*|先用[^，,]{2,12}[，,]以后再.*|(?:我们?"
+    r"|(?:[\w\u4e00-\u9fff]{1,8}\s?)?(?:我们|咱们)(?:选|就选|定"
+    r"|用定)了?\s?[a-z\u4e00-\u9fff].*|先用[^，,]{2,12}[，,]以后再.*|(?:我们?"
     r"|咱们?|以后|从\S{1,10}开始)*(?:不再|放弃|停止|弃用|下线)\S.*"
     r"|.{1,10}就用\s?[^，,]{1,20}(?:吧|了)?(?:[，,]不\S.*)?"
-    r"|.{1,12}(?:选|用"
+    r"|(?!又|还|怎么|刚|谁).{1,12}(?:选|用"
     r"|定)了\s?[a-z][\w.+ -]*|从\S{1,10}(?:开始|起)\S{3,})"
 )
 _SELF = Lazy(
@@ -192,7 +197,8 @@ _INFRA_FACT = Lazy(
     r"|基于|采用|使用|分为|分成|共|一共|限制|保留|不允许|不开放)(?!问题|个?错|bug)\s?\S.*"
 )
 _IS_NOT = Lazy(
-    r"[^，,这那它]{1,12}(?:是|叫|用|改成|为)\s?[^，,]{1,20}(?:了)?[，,]\s?(?:不是|而不是|不叫|不再是)\s?\S+$"
+    r"[^，,这那它]{1,24}?(?:是|叫|用|改成|为|在)\s?[^，,]{1,20}(?:了)?[，,]?\s?(?:不是|而不是"
+    r"|不叫|不再是|不在)\s?[^，,]+(?:[，,].*)?$"
 )
 
 
@@ -200,8 +206,116 @@ _IF_POSSIBLE = Lazy(r"能(?:不)?[^，,]{1,10}就(?:不|别|尽量)?\S")
 _WHEREVER = Lazy(r"(?:无论|不管|不论)(?:是)?(?:哪|什么|任何)[^，,]{0,8}[，,]?.*(?:都|一律|统一|不要|别|要|用|必须)\S")
 
 
-def plain_kind(clause: str, *, in_task: bool) -> EntryKind | None:
+#: What is asked for as a whole: the sentences around it tell what it shall do.
+BUILDS = Lazy(
+    r"需求[：:是]|(?:实现|开发|完成|补充|编写|设计|做)(?:一个|一下|该|这个|以下|如下|上述|下面"
+    r"|新的)?[^，。]{0,12}?(?:功能|模块|逻辑"
+    r"|系统|页面|接口|组件|后台)|请(?:实现|完成|评估)|(?:系统|平台|页面|模块)(?:应|需)支持"
+)
+_PRODUCT = Lazy(
+    r"(?:需求[：:]|.{0,10}?(?:用户|会员|积分|优惠券|商品|库存|购物|下单|顾客"
+    r"|买家|卖家|订单|系统应|系统需|页面|首页|主页|按钮|弹窗|验证码|列表))"
+)
+#: Words by which a person insists: they outweigh trouble and requests in the same breath.
+INSISTS = Lazy(r"禁止|严禁|一律|不得|务必|不许|不准|以后(?:都|请|别|不|一律)|永远|统一|别再|千万|绝不")
+_MODAL = Lazy(
+    r"[^，,]{2,24}?(?<!不)(?:必须|务必|一律|统统|通通|均?须|均需|应当?(?!该|用|对|付|答)|需(?!求"
+    r"|要(?:一个|你|加|改))|不得|不宜|不应|不可(?!用|以)"
+    r"|严禁|禁止|切勿|不允许|只能|不编写|不写|不存|不做|不放)\S"
+)
+_BY_WHOM = Lazy(
+    r"[^，,]{1,14}?(?:由|归|让|交给)(?!于|此)[^，,]{1,10}?(?:负责|来|管|维护|补|做|写|定|处理|审批)|谁[^，,]{1,8}谁\S"
+)
+_WINDOW = Lazy(r"[^，,]{2,12}(?:为|是|在|定在)每(?:周|天|月|日|季度|晚)\S")
+_IS_CHOSEN = Lazy(
+    r"[^，,]{0,12}?(?:已经?|经[^，,]{1,6})?(?:选用|采用|定为|选定|锁死在|固定在|锁定为?|沿用|统一到|定了)\s?\S"
+)
+_GOES_IN = Lazy(
+    r"[^，,]{2,16}?(?:放在?|写在|存在?|落在|走|归到|入库存|从"
+    r"|在)\s?[\w./@*▮-]*[a-z_./▮][\w./@*▮-]*\s?(?:下面?|里面?|中|目录|文件夹|切|来|$|，)"
+)
+_JUST_DO = Lazy(r"[^，,]{1,14}?(?:用|走|跑|执行|交给)\s?[a-z▮][\w ./▮-]*[^，,]{0,4}?(?:就行|即可|就可以|就好)")
+_NAMED_IS = Lazy(
+    r"(?!这|那|它)[^，,]{1,12}?(?:级别|版本|端口|地址|分支|环境|账号|路径|目录|库|时区|编码|单位|格式|域名"
+    r"|默认值)(?:是|为)\s?[a-z0-9▮/.]\S*"
+)
+_STYLE_TAIL = Lazy(r"[^，,]{2,20}?(?:简短|简单|少|多|慢|细|短|精简|通俗|清楚)(?:一?点|些)(?!了)")
+_TOO = Lazy(
+    r"(?:别|不要|少|不用)(?:每次|总|老|一上来|动不动|随便|都)\S{2,}|\S{1,12}?(?:别|不要)(?:乱|瞎|随便"
+    r"|打|加|改|动|散|放|写)\S*"
+)
+
+
+_SPARES = Lazy(r"(?:先)?(?:不用|无需|不必|不需要)(?!.*(?:每次|都|以后))")
+
+
+def tells_of_product(clause: str) -> bool:
+    """Whether a clause speaks of what the product deals with."""
+    return _PRODUCT.match(clause) is not None
+
+
+_CUSTOM = Lazy(
+    r".*(?:这是(?:流程|规定|规矩|约定|惯例|要求|原则|公司|我们|团队)|(?:规定|要求"
+    r"|约定)的$|(?:我们|公司|团队)的(?:规矩|惯例|规定|流程|原则)"
+    r"|一直(?:都)?是这样)"
+    r"|.{0,8}(?:命名|格式|规范|约定|口径|单位|风格|规则)[：:]\s?\S"
+    r"|(?!这|那|它|把|帮)[^，,]{2,10}?(?P<verb>写在|放在?|走|叫|归|存在?|用"
+    r"|留给)[^，,]{1,12}[，,][^，,]{1,10}?(?P=verb)\S"
+)
+_NEEDS = Lazy(
+    r"(?!这|那|它|我要|你要|我们要|需要|不|还要|也要)[^，,]{1,12}?(?:都|也)?要(?:保持|加上?|带上?|写|走|用"
+    r"|先|经过?|留|按|遵守|一致|标|配|附|(?=\s?[a-z0-9▮]))\s?\S"
+    r"|[^，,]{0,6}(?:改|动|加|删|写|提|发|升|换)[^，,]{1,6}就(?:要|得|必须)\S"
+)
+
+
+def is_custom(text: str) -> bool:
+    """Whether a sentence says of itself that it tells a custom, or allots one thing here and another there."""
+    return (
+        _CUSTOM.match(text) is not None and not _tells_trouble(text) and TASK.match(text) is None and "活动" not in text
+    )
+
+
+def tells_state(clause: str) -> bool:
+    """Whether a clause tells how things stand now, against what it was to be."""
+    return _STANDS_NOW.match(clause) is not None
+
+
+_STANDS_NOW = Lazy(r"(?:现在|目前|但是?现在|结果|但是?|却|实际)\S")
+_DONE = Lazy(r"(?:已经?|刚刚?|又)?[\u4e00-\u9fff]{1,3}了(?!的)|.*(?:更新|处理|修改|调整|优化)一下$")
+
+
+def tells_what_was_done(clause: str) -> bool:
+    """Whether a clause tells what was just done: "构建都通过了"."""
+    return clause.endswith("了") and _DECIDED.match(clause) is None
+
+
+def tells_trouble(clause: str) -> bool:
+    """Whether a clause tells of trouble, rather than how trouble is told."""
+    return _tells_trouble(clause)
+
+
+def plain_kind(clause: str, *, in_task: bool, in_spec: bool) -> EntryKind | None:
     """Return what a clause lays down by its grammar alone; None when it lays down nothing."""
+    if in_spec and tells_of_product(clause):
+        return None
+    if in_task and _SPARES.match(clause):
+        return None
+    kind = _known_kind(clause, in_task=in_task)
+    if kind is not None or _QUESTION.search(clause) or TASK.match(clause) or _NOW.search(clause):
+        return kind
+    if _tells_trouble(clause) or tells_of_product(clause) or (_DONE.match(clause) and not _IS_CHOSEN.match(clause)):
+        return None
+    if any(pattern.match(clause) for pattern in (_MODAL, _JUST_DO, _STYLE_TAIL, _TOO, _NEEDS)):
+        return EntryKind.PREFERENCE
+    return (
+        EntryKind.KNOWLEDGE
+        if any(each.match(clause) for each in (_BY_WHOM, _WINDOW, _NAMED_IS, _IS_CHOSEN, _GOES_IN))
+        else None
+    )
+
+
+def _known_kind(clause: str, *, in_task: bool) -> EntryKind | None:
     scene = _WHEREVER.match(clause)
     if scene and not _NOW.search(clause):
         return EntryKind.PREFERENCE
@@ -237,11 +351,13 @@ def plain_kind(clause: str, *, in_task: bool) -> EntryKind | None:
     return EntryKind.KNOWLEDGE if _INFRA_FACT.match(clause) else None
 
 
+_OTHERWISE = re.compile(r"[，,]?(?:不然|否则|要不然?|免得|以免|防止)")
 _NAMES_TROUBLE = Lazy(r"(?:所有|全部)?(?:报错信息|错误信息|错误码|异常|错误|报错|失败|超时时间)")
 
 
 def _tells_trouble(clause: str) -> bool:
     """Whether a clause tells of trouble, rather than how trouble is told."""
+    clause = _OTHERWISE.split(clause, 1)[0]
     named = _NAMES_TROUBLE.match(clause)
     return _TROUBLE.search(clause, named.end() if named else 0) is not None
 

@@ -7,19 +7,31 @@ import re
 from memory_pipeline.directions.lazy import Lazy
 
 VERBS = (
-    "use|run|execute|write|add|put|keep|make|call|name|ask|check|test|lint|format|build|deploy|release|commit|push|pull"
-    "|merge|rebase|squash|tag|bump|update|upgrade|install|import|export|include|exclude|create|delete|remove|rename"
-    "|move|copy|edit|change|modify|touch|fix|mock|stub|skip|ignore|return|raise|throw|log|print|show|tell|explain"
-    "|answer|reply|respond|speak|talk|comment|document|describe|review|verify|validate|confirm|ensure|prefer|choose"
-    "|pick|stick|default|follow|respect|avoid|stop|start|restart|open|close|read|look|search|grep|generate|regenerate"
-    "|migrate|sync|fetch|clone|fork|branch|switch|check out|work|leave|set|store|save|load|pin|lock|sign|sort|group"
-    "|split|wrap|indent|quote|escape|type|annotate|declare|define|expose|hide|refactor|rewrite|simplify|mention|link"
-    "|cite|summari[sz]e|translate|send|post|publish|ship|report|reproduce|treat|assume|guess|wait|do|be|go|give|take"
-    "|let|try|rerun|re-run|reuse|re-use|cover|assert|quantify|measure|profile|benchmark|clean|backup|back up|revert"
-    "|reset|amend|force|disable|enable|allow|deny|require|depend|target|support|apply|propose|suggest|plan|think"
+    "use|run|execute|write|add|put|keep|make|call|name|ask|check|test|lint|format|build|deploy|release"
+    "|commit|push|pull"
+    "|merge|rebase|squash|tag|bump|update|upgrade|install|import|export|include|exclude|create|delete"
+    "|remove|rename"
+    "|move|copy|edit|change|modify|touch|fix|mock|stub|skip|ignore|return|raise|throw|log|print|show|tell"
+    "|explain"
+    "|answer|reply|respond|speak|talk|comment|document|describe|review|verify|validate|confirm|ensure"
+    "|prefer|choose"
+    "|pick|stick|default|follow|respect|avoid|stop|start|restart|open|close|read|look|search|grep"
+    "|generate|regenerate"
+    "|migrate|sync|fetch|clone|fork|branch|switch|check out|work|leave|set|store|save|load|pin|lock|sign"
+    "|sort|group"
+    "|split|wrap|indent|quote|escape|type|annotate|declare|define|expose|hide|refactor|rewrite|simplify"
+    "|mention|link"
+    "|cite|summari[sz]e|translate|send|post|publish|ship|report|reproduce|treat|assume|guess|wait|do|be"
+    "|go|give|take"
+    "|let|try|rerun|re-run|reuse|re-use|cover|assert|quantify|measure|profile|benchmark|clean|backup"
+    "|back up|revert"
+    "|reset|amend|force|disable|enable|allow|deny|require|depend|target|support|apply|propose|suggest"
+    "|plan|think"
     "|dump|register|notify|inform|drop|seed|reload|rebuild|recreate|compile|archive|record|refresh|redeploy"
     "|double[- ]check"
-    "|attach|append|prepend|mirror|consult|duplicate|upload|download|sketch|outline|escalate|ping|finish|end|begin|note|list|pass|access|process|address|focus|bypass|suppress|compress|cross|discuss|express"
+    "|attach|append|prepend|mirror|consult|duplicate|upload|download|sketch|outline|escalate|ping|finish"
+    "|end|begin|note|list|pass|access|process|address|focus|bypass|suppress|compress|cross|discuss"
+    "|express"
 )
 V = rf"(?:{VERBS})\b"
 ORDER = Lazy(
@@ -28,10 +40,11 @@ ORDER = Lazy(
 )
 DEICTIC = (
     r"(?:it|this|that|these|those|them|one|ones|both|mine|yours|what|whatever|your|"
-    r"the (?:first|second|third|last|latter|former|other|same|simpler|simple|easy|easier|one|ones|option|approach))\b"
+    r"the (?:first|second|third|last|latter|former|other|same|simpler|simple|easy|easier|one|ones|option"
+    r"|approach))\b"
 )
 LEAD = Lazy(
-    r"""(?:(?:
+    r"""(?:\((?=\w)|(?:
         please|pls|kindly|and|but|also|so|then|ok|okay|yes|yep|yeah|sure|well|oh|hey|hi|hello|btw|by\ the\ way|nb|fyi
       | reminder|important|rule|note(?:\ that)?|again|just|because|since|as|for\ the\ record
       | one\ (?:more|last)\ thing|another\ thing
@@ -40,7 +53,11 @@ LEAD = Lazy(
       | to\ be\ clear|(?:once\ and\ for\ all|as\ a\ rule|in\ general)(?=:)|fyi|heads[-\ ]up|note\ that|house\ rules?
           |(?:and\ )?for\ (?:the\ )?(?:future|reference|context)|as\ (?:usual|always)|new\ rule|general\ rule|hint
           |tip|instead
-      | (?:can|could|would|will)\ (?:you|we)
+      | (?:can|could|would|will)\ (?:you|we)(?:\ maybe)?
+      | is\ it\ (?:ok|okay|fine|alright)\ if\ you | haha+ | lol | h+m+ | context | background | for\ info | info | sorry
+      | (?:a\ )?heads\ up\ that | hang\ on | hold\ on | basically | alright | um+ | uh+ | oh | ah+ | sooo* | apparently
+      | turns\ out | anyways? | hey+ | hi+ | yay
+      | just\ so\ you\ know | just\ a\ heads\ up(?:\ that)? | small\ thing | nit | like | honestly | seriously
       | (?:as\ )?i\ (?:said|told\ you|already\ said)(?:\ to|\ that|\ before|\ already)?
       | (?:that's|that\ is|this\ is|it's)
         \ (?:wrong|incorrect|not\ (?:right|correct|what\ i\ (?:asked|meant|wanted|said))(?:\ for)?)
@@ -64,17 +81,21 @@ ARTEFACT = (
     r"|answers?|responses?|changelog|readme|comments?|names?|style)\b"
 )
 REPORTS = (
-    r"(?:get|got|see|saw|have|had|has|hear|end up|run into|hit|receive|find|found|forget|forgot|wonder|wondered|fail"
+    r"(?:get|got|see|saw|have|had|has|hear|end up|run into|hit|receive|find|found|forget|forgot|wonder"
+    r"|wondered|fail"
     r"|crash|hang|return|returns|throw|throws|thought|knew|notice"
     r"|lose|struggle|been|was|were|is|are|am|felt|feel|love"
-    r"|the|a|an|been|happens?|works?|worked|seem|seems|on|off|true|false|null|none|undefined|there|wrong)\b"
+    r"|mix|confuse|struggle|the|a|an|been|happens?|works?|worked|seem|seems|on|off|true|false|null|none"
+    r"|undefined|there|wrong)\b"
 )
 BASE_FORM = rf"(?!{REPORTS})(?!\w+(?<!ss)(?<!us)s\b)(?!(?!need|embed|feed|seed|shed|embed|speed)\w+ed\b)[\w▮'-]"
 #: What a program shall show is asked of the program, not of the agent; "show me" is asked of the agent.
 NOT_A_SPEC = r"(?!(?:show|display|render|hide|redirect|highlight) (?!me\b|us\b))"
 EVENT = (
-    r"(?:commit(?:s|ting|ted)?|push(?:es|ing|ed)?|merg(?:e|es|ing|ed)|releas(?:e|es|ing)|deploy(?:s|ing|ments?)?"
-    r"|publish(?:ing)?|opening|submitting|creating|sending|finishing|changing|editing|adding|writing|making|running"
+    r"(?:commit(?:s|ting|ted)?|push(?:es|ing|ed)?|merg(?:e|es|ing|ed)|releas(?:e|es|ing)|deploy(?:s|ing"
+    r"|ments?)?"
+    r"|publish(?:ing)?|opening|submitting|creating|sending|finishing|changing|editing|adding|writing"
+    r"|making|running"
     r"|refactoring|installing|upgrading|pull requests?|prs?|mrs?|merge requests?|builds?|tagging|shipping)\b"
 )
 RECURS = (
@@ -99,30 +120,41 @@ NOW_ONLY = (
     r"|above|below|once)\b"
 )
 TROUBLE = Lazy(
-    r"\b(?:errors?(?! (?:tracker|messages?|codes?|handling|handlers?|types?|class(?:es)?|boundar\w+|budget))"
+    r"\b(?<!no )(?:errors?(?! (?:tracker|messages?|codes?|handling|handlers?|types?|class(?:es)?"
+    r"|boundar\w+|budget))"
     r"|fail(?:s|ed|ing|ure)?|broken|breaks|crash(?:es|ed|ing)?|exceptions?|traceback|bugs?(?![ -]?fix)"
     r"|doesn't work|hangs?"
     r"|not working|null|undefined|timed? ?out|stuck|weird|slow)\b"
-    r"|报错|出错|失败|崩溃|异常|超时|卡住|卡死|挂了|不行|不对|没反应|返回|为空|跑不过|不通过|很慢|太慢|死循环|乱码"
+    r"|报错|出错|失败|崩溃|异常|超时|卡住|卡死|挂了|不行|不对|没反应|返回(?!码|值|体"
+    r"|结果|格式|类型|统一|的)|为空|跑不过|不通过|很慢|太慢|死循环|乱码"
 )
 REPORTED = Lazy(
-    r"(?<!\bi )(?<!\bwe )\b(?:(?<!my )says?|said|stated|claims?|claimed|reads|mentions?|mentioned"
+    r"(?<!\bi )(?<!\bwe )\b(?:(?<!my )says?|said|stated|claims?|claimed|reads(?= ?[:▮])|mentions?|mentioned"
     r"|recommends?|recommended|suggests?"
     r"|suggested|according to|prints|printed|outputs(?! are| go)"
     r"|told me|tells me|complains?|warns?|warned|insists?|explaining|describing)\b"
     r"|(?:写着|文档说|文档里(?:写|说)|日志里?(?:说|写|显示|提示)|提示说|报错(?!信息)|据说|他说|她说|你说|你刚才说)"
 )
 UNSURE = Lazy(
-    r"\b(?:maybe|perhaps|not sure|i wonder|i guess|what if|suppose|if we always|if i always)\b|也许|可能"
+    r"\b(?:(?<!you )maybe|perhaps|not sure|i wonder|i guess|what if|suppose|if we always|if i always)\b|也许|可能"
     r"|或许|是不是|要不要|如果总是"
 )
 ASKS = Lazy(
-    r"(?:why|what|how|where|who|whose|which|is|are|was|were|does|did|has|had|isn't|aren't|don't you|doesn't|didn't"
-    r"|do (?:you|we|i|they)|have (?:you|we|i)|should (?:i|we|it|you)|shall (?:i|we)|can i|could i|may i|would it"
+    r"(?:why|what(?! i (?:really )?(?:don't|do not|never|want|need|like))|how|where|who|whose|which"
+    r"|is(?! (?:better|not possible|forbid\w+|not allowed|important|necessary|easier|good if|prohibited))"
+    r"|are|was|were|does|did|has|had|isn't|aren't|don't you|doesn't|didn't"
+    r"|do (?:you|we|i|they)|have (?:you|we|i)|should (?:i|we|it|you)|shall (?:i|we)|can i|could i|may i"
+    r"|would it"
     r"|am i|any idea|i wonder)\b|(?:为什么|为啥|怎么|什么|是否|能否|有没有|哪|谁|难道|[他她][们]?[说让]"
     r"|有人说|你还?记得|你(?:总是|老是|又|每次都))"
 )
-POLITE_REQUEST = Lazy(r"(?:please |hey |and |also |ok |so )*(?:can|could|would|will) (?:you|we) ")
+POLITE_REQUEST = Lazy(
+    r"(?:(?:please|hey|hi+|hello|and|also|ok|okay|so|btw|by the way|oh|ah+|thx|thanks|but|yes|great|cool"
+    r"|sorry|anyway"
+    r"|one more thing|quick one)[,!:]? )*(?:(?:can|could|would|will) (?:you|we) |is it (?:ok|okay|possible"
+    r"|fine|alright)"
+    r" (?:if you|that you|for you to|to) )(?:please |maybe |kindly |also |just )*"
+)
 
 # Each is matched where a clause may begin. The order is that of how much they say.
 PREFERENCES = (
@@ -143,14 +175,16 @@ PREFERENCES = (
         r"[\w▮' /.-]{1,60}? (?:must|should|shall|needs? to|has to|have to)(?: not)? \w"
     ),
     (
-        r"(?:from now on(?:wards?)?|from here on(?: out)?|from this point (?:on|forward)|from today on|going forward"
+        r"(?:from now on(?:wards?)?|from here on(?: out)?|from this point (?:on|forward)|from today on"
+        r"|going forward"
         r"|moving forward|henceforth|as a (?:general )?rule|once and for all|in general|globally|at all times"
         r"|in (?:the )?future|for future"
         r" (?:reference|tasks|sessions|work|changes))\b[\s,:]*"
         r"(?!.*\b(?:might|may|could|will probably|would)\b)[\w▮]"
     ),
     (
-        rf"{WANTS}?(?:please )?(?:do )?(?:remember|memori[sz]e|keep in mind|bear in mind)(?: that| to|,|\s*:)*\s+"
+        rf"{WANTS}?(?:please )?(?:do )?(?:remember|memori[sz]e|keep in mind|bear in mind)(?: that| to|,"
+        rf"|\s*:)*\s+"
         r"(?!when\b|how\b|what\b|where\b|why\b|if\b|me\b|it\b"
         r"|this\b|last\b|that (?:time|bug|one|day)\b|which\b|who\b)"
         r"(?!(?:the|that|those|our) (?!.*\b(?:is|are|must|should|has|have|needs?|lives?|uses?|goes|go|runs?"
@@ -167,7 +201,10 @@ PREFERENCES = (
     rf"prefer (?!{DEICTIC})\S+",
     r"my (?:strong |general |personal )?preference is (?!it\b|this\b|that\b)\S",
     rf"(?:i|we)(?:'d| would) (?:much )?rather (?:you|we|have|use|keep|see|not|avoid) (?!{DEICTIC})\S",
-    rf"i (?:really |generally |usually |also |always )?like (?!{DEICTIC}|the |where|how|when$)(?:to |my |when |\S+)",
+    (
+        rf"i (?:really |generally |usually |also |always )?like (?!{DEICTIC}|the |where|how|when$)(?:to |my "
+        rf"|when |\S+)"
+    ),
     (
         rf"i (?:really )?(?:don't|do not|dislike|hate|can't stand)(?: like)? (?:it when|when|(?!{DEICTIC}|know"
         r"|think|want|need|see|have|get|understand|care|believe|mind|remember|the )\S+ ?\S*ing|seeing|having)"
@@ -184,7 +221,8 @@ PREFERENCES = (
         rf"|allow) (?!{DEICTIC}|the (?:\w+ )?(?:anymore)?$)\S"
     ),
     (
-        rf"{WANTS}?(?:please )?(?:don't|do not|dont) (?!stop\b|wait\b){V}.*\b(?:any ?more|again|unless|without|ever"
+        rf"{WANTS}?(?:please )?(?:don't|do not|dont) (?!stop\b|wait\b){V}.*\b(?:any ?more|again|unless"
+        rf"|without|ever"
         r"|until)\b"
     ),
     (
@@ -195,7 +233,8 @@ PREFERENCES = (
     (
         r"(?:please )?(?:don't|do not|dont) (?:edit|touch|modify|change"
         rf"|delete|remove|run) (?!{DEICTIC}|the (?!full|whole)|a\b|any of)"
-        r"(?:[\w▮./-]+ ){1,2}(?:files?|folders?|director(?:y|ies)|tests?|suite|code|migrations|fixtures|snapshots)\b"
+        r"(?:[\w▮./-]+ ){1,2}(?:files?|folders?|director(?:y|ies)|tests?|suite|code|migrations|fixtures"
+        r"|snapshots)\b"
     ),
     r"i (?:don't|do not|never) want (?:you|us|anyone) to (?!do (?:that|this)|worry|be)\S",
     r"(?:please )?(?:make sure|ensure)(?: that)? (?:every|all|each|any) (?:new )?\w+",
@@ -267,7 +306,8 @@ DECISIONS = (
     ),
     rf"let(?:'s|s| us) (?:use) (?!{DEICTIC}|the |a |an |.*\b(?:for|in) (?:this|that|it)\b)\S",
     (
-        r"(?:we|i)(?:'ve| have)?(?: (?:now|already|finally|just))* (?:decided|agreed|settled|opted|chosen|chose)"
+        r"(?:we|i)(?:'ve| have)?(?: (?:now|already|finally|just))* (?:decided|agreed|settled|opted|chosen"
+        r"|chose)"
         rf"(?: (?:to|on|that|for|against|not to))* (?!{DEICTIC})\S"
     ),
     (
@@ -281,7 +321,8 @@ DECISIONS = (
     r"option [a-e1-5]\b(?: it is|,? please)?$",
 )
 CORRECTION = Lazy(
-    r"(?:no|nope|nah|wrong|not quite|wait|actually)\s*[,.!:—–-]+\s|no (?=use |don't |do not |i (?:said|meant)|not )"
+    r"(?:no|nope|nah|wrong|not quite|wait|actually)\s*[,.!:—–-]+\s|no (?=use |don't |do not |i (?:said"
+    r"|meant)|not )"
     r"|(?:that's|that is|this is|it's) (?:wrong|incorrect|not (?:right|correct|what i))|not what i (?:asked"
     r"|meant|wanted|said)"
     r"|(?:as )?i (?:said|told you|meant|asked (?:you )?(?:for|to)|already said)\b|you should have"

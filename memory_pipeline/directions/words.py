@@ -68,7 +68,8 @@ _INTRODUCES_PASTE = Lazy(
     r"""(?:\b(?:says?|said|reads?|logs?|logged|outputs?|errors?|messages?|docs?|documentation|read\ ?me(?:\.md)?|files?
            |trace|traceback|stack\ ?trace|snippet|e?mail|ticket|issue|comment|diff|transcript|article|spec|guide
            |pasted?|pasting|contents?|prints|got|get|instructions|policy|page|response|returns|printed)
-        | (?:日志|报错|输出|文档|错误|内容|说明|如下|原文|邮件|信息|写着|写的是|说)
+        | (?:日志|报错|输出|文档|错误|内容|说明
+           |(?<!要求)(?<!规范)(?<!规则)(?<!约定)(?<!原则)如下|原文|邮件|信息|写着|写的是|说)
         )(?:\ (?:below|here|is|was|i\ got|from\ \S+))?\s*[:：]\s*$""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -80,7 +81,8 @@ _LOG_LINE = Lazy(
       | \s*\w*(?:Error|Exception|Warning):\s | \s*npm\ (?:ERR!|WARN) | \s*\$\s\S | \s*>>>\s
       | (?:\+\+\+|---|@@|diff\ --git|index\ [0-9a-f]{7})
       | [+-]\s{2,}\S | \s*[{}\[\]]+,?\s*$ | \s*"[^"]+"\s*:\s
-      | (?:\ {4,}|\t)\S.*[;{}()=] | \s*(?:E|\d+)\s{2,}\S | \s*(?:PASS|FAIL|ok|FAILED|PASSED)[:\s]
+      | (?:\ {4,}|\t)\S.*[;{}()=] | \s*(?:E|\d+)\s{2,}\S
+      | \s*(?:PASS|FAIL|FAILED|PASSED)[:\s] | ok(?:\s{2,}|\t|\ \d+\ -)
       | \s*\S+:\d+(?::\d+)?:\s | \s*(?:import|from|def|class|function|const|let|var|return|\#include)\s.*[:;(){}=.]
     )""",
     re.VERBOSE,
@@ -122,11 +124,14 @@ _QUOTATION = Lazy(
 )
 _SENTENCE_END = Lazy(r"[.!?…]+[\"')\]]*(?=\s|$)|[.!?…]+(?=[\u4e00-\u9fff])|[。！？；｡]+|;(?=\s|$)|\n+")
 _ABBREVIATION = Lazy(
-    r"(?:\b(?:e\.g|i\.e|eg|ie|etc|vs|cf|approx|incl|resp|nr|mr|mrs|ms|dr|st|fig|sec|ver|ca|z\.b|d\.h|p\.ex|a\.k\.a)"
+    r"(?:\b(?:e\.g|i\.e|eg|ie|etc|vs|cf|approx|incl|resp|nr|mr|mrs|ms|dr|st|fig|sec|ver|ca|z\.b|d\.h|p\.ex"
+    r"|a\.k\.a)"
     r"|^\s*[a-z])$",
     re.IGNORECASE,
 )
-_LIST_MARK = Lazy(r"\s*(?:[-*+•]\s+(?:\[[ x]\]\s+)?|\(?\d{1,3}[.)]\s+|\d{1,3}、|#{1,6}\s+)?")
+_LIST_MARK = Lazy(
+    r"\s*(?:[-*+•]\s+(?:\[[ x]\]\s+)?|\(?\d{1,3}[.)]\s+|\d{1,3}、|[一二三四五六七八九十]{1,3}、\s*|#{1,6}\s+)?"
+)
 
 
 def sentences(text: str) -> Iterator[Sentence]:
@@ -152,7 +157,8 @@ _SAYS_WHAT_NOT = Lazy(
     r"\s*(?:please |also |and |but |so )*(?:never|don't|do not|dont|no|avoid|not)\b|.*(?:不要|别|禁止|不许|不准)"
 )
 _SAYS_WHAT = Lazy(
-    r"\s*(?:please |instead,? |always |rather )*(?:use|open|make|write|put|run|go|call|create|add|prefer|ask|keep"
+    r"\s*(?:please |instead,? |always |rather )*(?:use|open|make|write|put|run|go|call|create|add|prefer"
+    r"|ask|keep"
     r"|send|work|branch|go through|import)\b"
     r"|(?:用|请|要|走|改用|应该|而是|都)"
 )

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from memory_pipeline.directions import gives_direction
+from memory_pipeline.directions import find_directions
 from memory_pipeline.llm.deterministic.commands import CHECKS, Command, Purpose, read_command
-from memory_pipeline.records import EventKind, EvidenceRow, ToolStatus
+from memory_pipeline.records import EntryKind, EventKind, EvidenceRow, ToolStatus
 from memory_pipeline.statements import one_line
 
 ERROR_LINE_MAX_CHARS = 140
@@ -252,5 +252,10 @@ def _last_lines(output: str) -> Iterator[str]:
 
 
 def commands_the_reader(text: str) -> bool:
-    """Whether words of a tool or an assistant read like an order to whoever reads them: never worth quoting."""
-    return _COMMANDING.search(text) is not None or gives_direction(text)
+    """Whether words of a tool or an assistant read like an order to whoever reads them: never worth quoting.
+
+    What they tell as a fact orders nothing.
+    """
+    return _COMMANDING.search(text) is not None or any(
+        each.kind is not EntryKind.KNOWLEDGE for each in find_directions(text)
+    )

@@ -136,9 +136,10 @@ def _is_secret(text: str) -> bool:
 def _is_request(sentence: Sentence, rules: list[str]) -> bool:
     if _is_secret(sentence.text):
         return False
-    left = re.sub(
-        r"[\s,.:;!?，。！？；：—–-]+", " ", _SCENE.sub("", _beside_rules(sentence.text, rules).casefold())
-    ).strip()
+    beside = _beside_rules(sentence.text, rules)
+    if beside.rstrip().endswith((":", "：")) and not asks_for_work(sentence) and not is_order(beside):
+        return False  # "Ground rules before we start:" heads what follows
+    left = re.sub(r"[\s,.:;!?，。！？；：—–-]+", " ", _SCENE.sub("", beside.casefold())).strip()
     if _ACKNOWLEDGES.fullmatch(left):
         return False
     left = _FILLERS.sub(" ", left).strip()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from direction_prompts import LASTING_IN_CHINESE, LASTING_IN_ENGLISH, PASSING, lines
+from direction_prompts import AT_LENGTH, LASTING_IN_CHINESE, LASTING_IN_ENGLISH, PASSING, Prompt, lines, prompts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -287,6 +287,68 @@ def test_what_a_person_lays_down_is_found_whole(line: str) -> None:
 def test_what_is_asked_told_or_described_for_now_is_left_out(prompt: str) -> None:
     """Work for now, trouble, questions, and what a product shall do give no direction."""
     assert find_directions(prompt) == ()
+
+
+def _missed(prompt: Prompt) -> list[str]:
+    found = [each.text.casefold() for each in find_directions(prompt.text)]
+    return [words for words in prompt.wanted if not any(words in text for text in found)]
+
+
+def _wrong(prompt: Prompt) -> list[str]:
+    known = (*prompt.wanted, *prompt.allowed)
+    found = [each.text.casefold() for each in find_directions(prompt.text)]
+    return [text for text in found if not any(words in text or text in words for words in known)]
+
+
+def test_nine_of_ten_directions_that_are_buried_in_longer_prompts_are_found() -> None:
+    """Fragments, asides, corrections, reasons, typed lists and learners' English count as much as plain rules do."""
+    told = prompts(AT_LENGTH)
+    missed = [words for each in told for words in _missed(each)]
+    assert len(missed) <= sum(len(each.wanted) for each in told) * 0.1, missed
+
+
+def test_hardly_anything_else_in_longer_prompts_is_taken_for_a_direction() -> None:
+    """Of what is found, no more than three in a hundred were not laid down by the person."""
+    told = prompts(AT_LENGTH)
+    wrong = [text for each in told for text in _wrong(each)]
+    assert len(wrong) <= sum(len(find_directions(each.text)) for each in told) * 0.03, wrong
+
+
+REPORTS_WITH_AN_OK = ["ok set it. From now on always use uv.", "ok 3 things. Never push to main."]
+
+
+@pytest.mark.parametrize("prompt", REPORTS_WITH_AN_OK)
+def test_prompt_that_opens_with_ok_is_no_test_log(prompt: str) -> None:
+    """``ok`` opens a line of some test logs, and many a prompt."""
+    assert find_directions(prompt)
+
+
+HELD_BY_THE_NEXT = [
+    ("raw sql in reports, the ORM elsewhere. that's the rule.", "raw sql in reports, the ORM elsewhere"),
+    ("could you spell out the variable names? like always", "spell out the variable names"),
+]
+
+
+@pytest.mark.parametrize(("prompt", "text"), HELD_BY_THE_NEXT)
+def test_sentence_that_the_next_one_calls_a_rule_is_one(prompt: str, text: str) -> None:
+    """Words like "that's the rule" and "like always" make the sentence before them last."""
+    assert [each.text for each in find_directions(prompt)] == [text]
+
+
+CONDITIONS = [
+    ("Before you open the PR, run make audit", "Before you open the PR"),
+    ("we never rebuild indexes before the nightly backup", "before the nightly"),
+    ("always tell me what a command does before you run it for the first time", "before you run it"),
+    ("I'd feel better if you never ran anything with sudo", ""),
+    ("endpoints must be marked deprecated before it all goes", ""),
+    ("runs before exp10 used the old tokenizer, they can't be compared with ours", ""),
+]
+
+
+@pytest.mark.parametrize(("prompt", "condition"), CONDITIONS)
+def test_condition_is_told_whole_and_only_when_it_is_one(prompt: str, condition: str) -> None:
+    """A circumstance at the start runs to its comma; what merely names a time of something else is none."""
+    assert {each.condition for each in find_directions(f"Note: {prompt}")} == {condition}
 
 
 SAID_WHOLE = [
