@@ -9,7 +9,7 @@ judgement are in ``redact_rules``. Masked text is stable: redacting it again cha
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -22,6 +22,10 @@ from memory_pipeline import redact_rules as rules
 _LONGEST_NAME = 48
 _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
 _HIDDEN_CHARACTERS = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
+_WRITTEN_ESCAPES = ("1b[", "1B[", "\\e[", "\\033[")
+#: What may stand after a name whose value stands apart ("name": "DB_PASSWORD", "value": …).
+_ENDS_OF_APART_NAME = ("", '"', "'", "\\", "\n", "\r", ",")
+_LONGEST_LEFT = 400
 _LONGEST_VALUE = 64_000
 _LONGEST_INNER_VALUE = 100
 _NEAR_LINES = 3
@@ -64,19 +68,9 @@ def redact(text: str) -> Redacted:
     """Mask every secret in ``text`` as ``[redacted:<kind>]`` and count them by kind.
 
     What is no secret stays byte for byte: uuids, hashes, paths, code, placeholders such as ``<your-key>``. A password
-    in a URL is masked alone: user and host stay. Invisible characters that split a secret are dropped with it.
+    in a URL is masked alone: user and host stay. Colours and invisible characters that split a secret go with it.
     Redacting a redacted text changes nothing. Takes time linear in the length of the text; raises nothing.
     """
-    found = _redact_as_written(text)
-    if not text.isascii() and any(char in text for char in _HIDDEN_CHARACTERS):
-        joined = rules.compiled(f"(?<=[!-~])[{_HIDDEN_CHARACTERS}]+(?=[!-~])").sub("", text)
-        unsplit = _redact_as_written(joined)
-        if sum(unsplit.counts.values()) > sum(found.counts.values()):
-            return unsplit
-    return found
-
-
-def _redact_as_written(text: str) -> Redacted:
     counts: Counter[str] = Counter()
     spans = _merged(_secrets(text))
     while spans:
@@ -119,6 +113,38 @@ def _secrets_near(text: str, marks: list[int]) -> Iterator[_Span]:
 
 
 def _secrets(text: str) -> Iterator[_Span]:
+    """Yield every secret found, in the text as written and as a terminal shows it."""
+    yield from _secrets_as_written(text)
+    unseen = _unseen(text)
+    if not unseen:
+        return
+    kept: list[str] = []
+    starts: list[int] = []  # where each kept piece begins in what is shown
+    shifts: list[int] = []  # and how many unseen characters stand before it
+    position = shown = 0
+    for start, end in [*unseen, (len(text), len(text))]:
+        kept.append(text[position:start])
+        starts.append(shown)
+        shifts.append(position - shown)
+        shown += start - position
+        position = end
+    for span in _secrets_as_written("".join(kept)):
+        first = span.start + shifts[bisect_right(starts, span.start) - 1]
+        last = span.end - 1 + shifts[bisect_right(starts, span.end - 1) - 1]
+        yield _Span(first, last + 1, span.kind)
+
+
+def _unseen(text: str) -> list[tuple[int, int]]:
+    """Return where control sequences and invisible characters stand; none if none parts two characters of a word."""
+    has_escape = "\x1b" in text or ("\\" in text and any(escape in text for escape in _WRITTEN_ESCAPES))
+    if not has_escape and (text.isascii() or not any(char in text for char in _HIDDEN_CHARACTERS)):
+        return []
+    unseen = [match.span() for match in rules.compiled(rules.UNSEEN).finditer(text)]
+    parts = any("!" <= text[start - 1 : start] <= "~" and "!" <= text[end : end + 1] <= "~" for start, end in unseen)
+    return unseen if parts else []
+
+
+def _secrets_as_written(text: str) -> Iterator[_Span]:
     """Yield every secret found; spans may overlap, and of two that begin together the first is the better named."""
     if len(text) < 6:
         return
@@ -214,28 +240,37 @@ def _start_of_cut_key(text: str, begin: int, end: int) -> int:
 
 def _tokens(text: str) -> Iterator[_Span]:
     openings, shapes = rules.token_openings(), rules.token_pattern()
-    dotted = tuple(prefix for _, prefix, _ in rules.DOTTED_SHAPES)
+    reached: dict[str, int] = {}
     for run in rules.compiled(rules.LONG_RUN).finditer(text):
         start, end = run.span()
         if openings.search(text, start, end):
             for match in shapes.finditer(text, start, end):
-                yield _Span(*match.span(), rules.TOKEN_SHAPES[(match.lastindex or 1) - 1][0])
+                kind = rules.TOKEN_SHAPES[(match.lastindex or 1) - 1][0]
+                if kind not in rules.TAILS:
+                    yield _Span(*match.span(), kind)
+                elif match.start() >= reached.get(kind, 0):  # a tail may hold many more openings: it is read once
+                    tail = rules.compiled(rules.TAILS[kind]).match(text, match.end())
+                    if tail:
+                        reached[kind] = tail.end()
+                        yield _Span(match.start(), tail.end(), kind)
         opening = text.find("eyJ", start, end)
         if opening >= 0:
             jwt = rules.compiled(rules.JWT).match(text, opening)
             if jwt:
                 yield _Span(*jwt.span(), "jwt")
-        if text.endswith(dotted, 0, start):
+        if text.endswith(".", 0, start):
             yield from _dotted_token(text, start)
 
 
 def _dotted_token(text: str, start: int) -> Iterator[_Span]:
-    for kind, prefix, shape in rules.DOTTED_SHAPES:
-        opening = start - len(prefix)
-        if text.startswith(prefix, opening) and rules.compiled(rules.LEFT_EDGE).match(text, opening):
-            match = rules.compiled(shape).match(text, start)
-            if match:
-                yield _Span(opening, match.end(), kind)
+    lowest = max(0, start - rules.LONGEST_DOTTED_PREFIX)
+    before = text[lowest:start]
+    for kind, literal, prefix, shape in rules.DOTTED_SHAPES:
+        if literal in before:
+            opening = rules.compiled(f"{rules.LEFT_EDGE}(?:{prefix})\\Z").search(text, lowest, start)
+            match = rules.compiled(shape).match(text, start) if opening else None
+            if opening and match:
+                yield _Span(opening.start(), match.end(), kind)
 
 
 def _named_value(text: str, position: int, length: int, longest: int) -> _Value | None:
@@ -246,7 +281,8 @@ def _named_value(text: str, position: int, length: int, longest: int) -> _Value 
     while rest_end < highest and text[rest_end] in _NAME_CHARACTERS and text[rest_end] != ".":
         rest_end += 1
     after = rules.compiled(rules.AFTER_NAME).match(text, rest_end)
-    if not after:
+    apart = (not after or after["sep"] in (None, ":")) and _may_stand_apart(text, position, rest_end)
+    if not after and not apart:
         return None
     begin = position
     lowest = max(0, position - _LONGEST_NAME)
@@ -261,7 +297,76 @@ def _named_value(text: str, position: int, length: int, longest: int) -> _Value 
     left = text[max(0, begin - 1) : begin]
     if left == "\\" and before[:1] in ("n", "r", "t"):
         before = before[1:]  # the escape of a line end stands before the name
-    return _value_of(text, _Name(kind, before + written + rest, left, after), longest)
+    if apart:
+        value = _value_apart(text, rest_end - len(before + written + rest), rest_end, kind)
+        if value:
+            return value
+    return _value_of(text, _Name(kind, before + written + rest, left, after), longest) if after else None
+
+
+def _may_stand_apart(text: str, position: int, end: int) -> bool:
+    """Whether the value of the name that ends there may stand elsewhere than after a separator: a quick look."""
+    following = text[end : end + 2]
+    if following[:1] in ("(", "[") or (following[:1] == "." and following[1:].isalpha()):
+        return False  # code
+    if following[:1] in _ENDS_OF_APART_NAME:
+        left = text[max(0, position - 40) : position]
+        return ":" in left or "=" in left or " as " in left or "|" in text[end : end + 4]
+    if following in (":\n", ":\r", ": "):
+        return text.find("\n", end, end + 12) >= 0
+    return "|" in text[end : end + 44] or text.find(" as ", max(0, position - 40), position) >= 0
+
+
+def _value_apart(text: str, begin: int, end: int, kind: str) -> _Value | None:
+    """Return the value of a name that stands apart from it: a field's, a table's, "use … as the password"."""
+    lowest = max(0, begin - _LONGEST_LEFT)
+    left = text[max(0, begin - 6) : begin]
+    named = (":" in left or "=" in left) and rules.compiled(rules.NAMED_LEFT).search(
+        text, max(lowest, begin - 24), begin
+    )
+    if named:
+        return _value_of_field(text, named.start(), end, kind)
+    cell = "|" in text[end : end + 44] and rules.compiled(rules.NEXT_CELL).match(text, end)
+    if cell and rules.compiled(rules.CELL_LEFT).search(text, max(lowest, begin - 44), begin):
+        accepted = rules.accepts_cell(cell["secret"], kind)
+        return _Value(cell.end(), _Span(*cell.span("secret"), kind)) if accepted else None
+    if text.startswith(":", end):
+        below = rules.compiled(rules.BELOW).match(text, end + 1)
+        accepted = below is not None and rules.accepts_cell(below["secret"], kind)
+        return _Value(below.end(), _Span(*below.span("secret"), kind)) if below and accepted else None
+    if text.find(" as ", max(0, begin - 80), begin) < 0:
+        return None
+    used = rules.compiled(rules.USED_AS).search(text, max(0, begin - 200), begin)
+    if used and rules.compiled(rules.NAME_ENDS).match(text, end):
+        quoted = used["quote"] != ""
+        accepted = rules.accepts_prose(used["secret"], kind, followed_by="x", quoted=quoted)
+        return _Value(end, _Span(*used.span("secret"), kind)) if accepted else None
+    return None
+
+
+def _value_of_field(text: str, field_start: int, end: int, kind: str) -> _Value | None:
+    """Return the value of a field that has a name and a value (``"name": "DB_PASSWORD", "value": …``), in any order."""
+    between = rules.compiled(rules.THEN_VALUE).match(text, end)
+    if between:
+        start = between.end()
+        quoted = rules.compiled(rules.QUOTED).match(text, start, start + _LONGEST_VALUE)
+        if quoted:
+            group = next(group for group in ("plain", "inner", "curly") if quoted[group] is not None)
+            accepted = rules.accepts_quoted(quoted[group], kind, literal=True)
+            return _Value(quoted.end(), _Span(*quoted.span(group), kind)) if accepted else None
+        bare = rules.compiled(rules.BARE).match(text, start, start + _LONGEST_VALUE)
+        value = bare[0].rstrip(",.;:)]}") if bare else ""
+        accepted = rules.accepts_bare(value, kind, literal=True, spaced=False, followed_by="")
+        return _Value(start + len(value), _Span(start, start + len(value), kind)) if accepted else None
+    first = rules.compiled(rules.VALUE_FIRST).search(text, max(0, field_start - _LONGEST_LEFT), field_start)
+    if not first:
+        return None
+    group = "quoted" if first["quoted"] else "bare"
+    if group == "quoted":
+        accepted = rules.accepts_quoted(first[group], kind, literal=True)
+    else:
+        accepted = rules.accepts_bare(first[group], kind, literal=True, spaced=False, followed_by="")
+    return _Value(end, _Span(*first.span(group), kind)) if accepted else None
 
 
 def _value_of(text: str, name: _Name, longest: int) -> _Value | None:
@@ -274,6 +379,7 @@ def _value_of(text: str, name: _Name, longest: int) -> _Value | None:
         return None  # a verb
     if after["space"] and not flag and name.kind != "password":
         return None
+    surely = bool(after["space"] or after["changed"])  # no word is taken for a value there: "set to expire"
     if after["tag"]:
         closing = rules.compiled(r"([^<\s]{3,200})</").match(text, start)
         if name.left != "<" or not closing:
@@ -295,7 +401,7 @@ def _value_of(text: str, name: _Name, longest: int) -> _Value | None:
         return None
     value = bare[0].rstrip(",.;:)]}")
     end = start + len(value)
-    if not value or (after["space"] and (value[0] == "-" or (said and not rules.looks_random(value)))):
+    if not value or (after["space"] and value[0] == "-") or (surely and said and not rules.looks_random(value)):
         return None
     followed_by = text[end : end + 1]
     if said:

@@ -67,21 +67,60 @@ TOKEN_SHAPES: tuple[tuple[str, str, str], ...] = (
     ("service-token", r"NRAK-", r"[A-Z0-9]{20,}"),
     ("service-token", r"ATATT3", r"[\w\-]{16,}"),
     ("service-token", r"sq0(?:atp|csp)-", r"[\w\-]{16,}"),
+    ("airtable-token", r"pat", r"[A-Za-z0-9]{14}(?![\w\-])"),
+    ("artifactory-key", r"AKCp", r"(?=[A-Za-z0-9]{0,80}\d)[A-Za-z0-9]{24,}"),
+    ("planetscale-token", r"pscale_(?:tkn|pw|oauth)_", r"(?=[\w\-]{0,80}\d)[\w\-]{16,}"),
+    ("fly-token", r"fm[12][ar]?_", r"[A-Za-z0-9]{12,}"),
+    ("pulumi-token", r"pul-", r"[a-f0-9]{32,}(?![\w\-])"),
+    ("sentry-token", r"sntry[su]_", r"[A-Za-z0-9]{16,}"),
+    ("1password-token", r"ops_eyJ", r"[\w\-]{20,}"),
+    ("heroku-key", r"HRKU-", r"(?=[\w\-]{0,80}\d)[\w\-]{20,}"),
+    ("service-token", r"lsv2_(?:pt|sk)_", r"(?=\w{0,80}\d)\w{20,}"),
+    ("service-token", r"nfp_", r"(?=[A-Za-z0-9]{0,80}\d)[A-Za-z0-9]{24,}"),
+    ("service-token", r"phx_", r"(?=[A-Za-z0-9]{0,80}\d)[A-Za-z0-9]{24,}"),
+    ("service-token", r"vcp_", r"(?=[A-Za-z0-9]{0,80}\d)[A-Za-z0-9]{20,}"),
+    ("supabase-key", r"sb_secret_", r"(?=[\w\-]{0,80}\d)[\w\-]{20,}"),
+    ("nuget-key", r"oy2", r"(?=[a-z]{0,80}\d)[a-z0-9]{43}(?![A-Za-z0-9])"),
+    ("facebook-token", r"EAACEd", r"(?=[A-Za-z0-9]{0,80}\d)[A-Za-z0-9]{20,}"),
 )
 
-#: Shapes whose prefix ends in a dot: the stretch of token characters begins after it.
-DOTTED_SHAPES: tuple[tuple[str, str, str], ...] = (
-    ("sendgrid-key", "SG.", r"[\w\-]{16,}\.[\w\-]{16,}"),
-    ("google-token", "ya29.", r"[\w\-]{16,}"),
-    ("vault-token", "hvs.", r"[\w\-]{20,}"),
-    ("vault-token", "hvb.", r"[\w\-]{20,}"),
+#: How a shape goes on after its stretch of token characters: with that, it is one; without, it is none.
+TAILS = {
+    "airtable-token": r"\.[A-Za-z0-9]{32,}",
+    "fly-token": r"(?:[+/=,]+[A-Za-z0-9_\-]+)*={0,2}",
+    "sentry-token": r"(?:[+/=]+[A-Za-z0-9_\-]+)*={0,2}",
+    "planetscale-token": r"(?:[=.][\w\-]+)*",
+}
+
+#: Shapes whose prefix ends in a dot: the stretch of token characters begins after it. Kind, a literal of the prefix,
+#: the prefix and what follows it.
+DOTTED_SHAPES: tuple[tuple[str, str, str, str], ...] = (
+    ("sendgrid-key", "SG.", r"SG\.", r"[\w\-]{16,}\.[\w\-]{16,}"),
+    ("google-token", "ya29.", r"ya29\.", r"[\w\-]{16,}"),
+    ("vault-token", "hvs.", r"hvs\.", r"[\w\-]{20,}"),
+    ("vault-token", "hvb.", r"hvb\.", r"[\w\-]{20,}"),
+    ("terraform-token", ".atlasv1.", r"[A-Za-z0-9]{14}\.atlasv1\.", r"[\w\-]{32,}=*"),
+    ("doppler-token", "dp.", r"dp\.(?:pt|st|ct|sa|scim|audit)\.(?:[\w\-]{1,35}\.)?", r"[A-Za-z0-9]{20,}"),
+    ("dynatrace-token", "dt0", r"dt0[a-z]\d\d\.", r"[A-Z0-9]{20,}\.[A-Z0-9]{32,}"),
 )
+#: How far to the left of that stretch its prefix may begin.
+LONGEST_DOTTED_PREFIX = 48
 
 #: What stands to the left of a token: no letter or digit, unless an escape (``\n``, ``%3D``) or a colour code
 #: ends there.
 LEFT_EDGE = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbfv])|(?<=%[0-9A-F]{2})|(?<=[0-9;\[]m))"
 
-JWT = LEFT_EDGE + r"eyJ[\w\-]{10,}\.[\w\-]{10,}(?:\.[\w\-]+)?"
+#: Of three parts when signed, of five when encrypted; the key's part of those may be empty.
+JWT = (
+    LEFT_EDGE + r"eyJ[\w\-]{10,}(?:\.[\w\-]*\.[\w\-]{8,}\.[\w\-]{8,}\.[\w\-]{8,}"
+    r"|\.[\w\-]{10,}(?:\.[\w\-]+)?)"
+)
+
+#: What a terminal does not show: control sequences, real or written out, and characters without width.
+UNSEEN = (
+    "(?:[\u00ad\u200b\u200c\u200d\u2060\ufeff]|(?:\x1b|\\\\(?:u001[bB]|x1[bB]|e|033))"
+    r"\[[0-?]{0,24}[ -/]{0,2}[@-~])+"
+)
 
 COLOUR = r"(?:\x1b|\\u001b|\\x1b|\\e|\\033)\[[0-9;]{0,12}m"
 GAP = rf"(?:[ \t]|{COLOUR}){{0,12}}"
@@ -118,6 +157,10 @@ def _is_token_like(value: str) -> bool:
     return not is_placeholder(value) and (looks_random(value) or len(value) >= 20)
 
 
+def _is_said_password(value: str) -> bool:
+    return looks_random(value) and accepts_prose(value, "password", followed_by="", quoted=True)
+
+
 def _is_basic_auth(value: str) -> bool:
     import base64
     import binascii
@@ -130,6 +173,7 @@ def _is_basic_auth(value: str) -> bool:
     return b":" in decoded and decoded.isascii() and decoded.decode("ascii").isprintable()
 
 
+_LINE_END = r"(?:[ \t]{0,4}(?:\r?\n|(?:\\r)?\\n)[ \t]{0,20})"
 _OPTION_VALUE = rf"(?:=|{GAP})(?P<quote>[\"']?)(?P<secret>(?!-)[^\s\"'|;&<>`]{{1,200}})"
 
 PLACES: tuple[Place, ...] = (
@@ -142,7 +186,9 @@ PLACES: tuple[Place, ...] = (
     Place(
         kind="url-credential",
         literal="://",
-        pattern=r"://(?P<secret>(?=[\w\-]*\d)(?=[\w\-]*[A-Za-z])[\w\-]{20,256})(?::x-oauth-basic)?@",
+        pattern=r"://(?P<secret>(?=[\w\-]{0,256}\d)(?=[\w\-]{0,256}(?-i:[A-Za-z]))"
+        r"(?:[\w\-]{20,256}|(?=\w{0,20}(?-i:[A-Z]))(?=\w{0,20}(?-i:[a-z]))\w{12,20})"
+        r"|[A-Za-z]{32,256})(?::(?:x-oauth-basic)?)?@",
         accept=_is_sure,
     ),
     *(
@@ -208,8 +254,8 @@ PLACES: tuple[Place, ...] = (
     ),
     Place(
         kind="registry-auth",
-        literal="_auth=",
-        pattern=r"_auth=(?P<secret>[A-Za-z0-9+/]{8,400}={0,2})(?![\w.(\[])",
+        literal="auth=",
+        pattern=r"(?<=_)auth=(?P<secret>[A-Za-z0-9+/]{8,400}={0,2})(?![\w.(\[])",
         accept=_is_basic_auth,
     ),
     Place(
@@ -226,8 +272,8 @@ PLACES: tuple[Place, ...] = (
     ),
     Place(
         kind="cookie",
-        literal="set-cookie:",
-        pattern=r"set-cookie:[ \t]{0,4}[\w.\-]{1,80}=(?P<secret>(?!\[redacted)[^;\s\"'`\\]{4,4000})",
+        literal="cookie:",
+        pattern=r"(?<=set-)cookie:[ \t]{0,4}[\w.\-]{1,80}=(?P<secret>(?!\[redacted)[^;\s\"'`\\]{4,4000})",
         accept=_is_sure,
     ),
     Place(
@@ -302,6 +348,35 @@ PLACES: tuple[Place, ...] = (
         literal="login ",
         pattern=r"(?<!\w)login \S{1,100}\s{1,20}password\s{1,20}(?P<secret>(?!\[redacted|[=:])\S{3,200})",
         accept=_is_given,
+    ),
+    Place(
+        kind="password",
+        literal="credential",
+        pattern=r"credentials?\b(?: (?:are|is))?\s?[:=]?\s{1,3}[\"'`]?[\w.@\-]{1,40}:"
+        r"(?P<secret>(?!\[redacted)[^\s\"'`<>|,;:)\\/]{4,100})(?![\w:/(\[<])",
+        accept=_is_said_password,
+    ),
+    Place(
+        kind="password",
+        literal="echo ",
+        pattern=r"echo (?:-\w{1,2} )?[\"']?(?P<secret>(?!\[redacted)[^\s\"'|;&<>`]{3,400})[\"']?[ \t]{0,4}\|[ \t]{0,4}"
+        r"[^\n|;]{0,300}?(?:--password-stdin|--with-token|sudo -\w{0,4}(?-i:S))(?![\w\-])",
+        accept=_is_literal,
+    ),
+    Place(
+        kind="fly-token",
+        literal="flyv1 ",
+        pattern=r"(?<![\w])flyv1 (?P<secret>(?=[^\s\"']{0,100}\d)[A-Za-z0-9+/=_,\-]{20,4000})",
+        accept=_is_given,
+    ),
+    Place(
+        kind="private-key",
+        literal="private-lines:",
+        pattern=rf"private-lines:[ ]?\d{{1,4}}{_LINE_END}(?P<secret>[A-Za-z0-9+/]{{16,}}={{0,2}}"
+        rf"(?:{_LINE_END}[A-Za-z0-9+/]{{16,}}={{0,2}}(?![^\s\\\"']))*"
+        rf"(?:{_LINE_END}[A-Za-z0-9+/]{{1,63}}={{0,2}}(?={_LINE_END}private-))?"
+        rf"(?:{_LINE_END}private-(?:mac|hash):[ ]?[0-9a-f]{{16,}})?)",
+        accept=_is_sure,
     ),
 )
 
@@ -403,9 +478,12 @@ AFTER_NAME = (
     rf"{GAP}(?:(?P<sep>:\s?(?:Optional\[)?&?(?:str|string|String|bytes|SecretStr)(?:\s?\|\s?(?:None|null|undefined))?\]?\s?=(?!=)"
     rf"|:=|=>|=(?![=~])|:(?![:/])|：|＝){GAP}"
     r"|(?P<prose>(?:[ \t]{1,3}(?:for|of|to|on|at|in)(?:[ \t]{1,3}[\w.@'/\-]{1,30}){1,5}?)?"
-    r"[ \t]{1,3}(?:is|was|will[ ]be|should[ ]be|to|as)[ \t]{1,3}(?:now[ \t])?:?[ \t]{0,3}"
+    r"[ \t]{1,3}(?:(?P<changed>(?:(?:is|was|has[ ]been|got|were|gets)[ \t])?(?:now[ \t])?"
+    r"(?:changed|set|reset|updated|rotated|switched)[ \t]to)|is|was|will[ ]be|should[ ]be|to|as)"
+    r"[ \t]{1,3}(?:now[ \t])?:?[ \t]{0,3}"
     r"|[ \t]{1,3}(?:is|was):[ \t]{0,3}|[ \t]{1,3}for(?:[ \t]{1,3}[\w.@'/\-]{1,30}){1,4}?:[ \t]{1,3})"
-    r"|(?P<han>\s{0,2}(?:还是|仍是|应该是|用的是|就是|是|为|為|改成|改为|设为|设置为|設為|用)[ \t]{0,3}"
+    r"|(?P<han>\s{0,2}(?:还是|仍是|应该是|用的是|就是|是|为|為|改成了?|改为了?|改為了?|换成了?|换为|设成了?|设为了?|设置为了?"
+    r"|設為|用)[ \t]{0,3}"
     r"[:：]?[ \t]{0,3})"
     r"|(?P<space>[ \t]{1,8})|(?P<tag>>))"
 )
@@ -413,6 +491,39 @@ QUOTED = (
     r"[fFrRbBuU]{0,2}(?:(?P<quote>[\"'`])(?P<plain>(?:\\.|(?!(?P=quote))[^\n\r\\]){1,64000})(?P<end>(?P=quote)|\Z|…)"
     r"|(?P<escaped>\\+[\"'])(?P<inner>(?:(?!(?P=escaped))[^\n\r]){1,64000})(?:(?P=escaped)|\Z|…)"
     r"|[“「『‘](?P<curly>[^”」』’\n]{1,200})[”」』’])"
+)
+
+#: A name and its value apart: what stands before the name ("name: …", ``<add key="…``), then what stands between the
+#: name and the value, or between the value and the name.
+NAMED_LEFT = r"(?i)(?<![A-Za-z])(?:name|key|variable|var|id)\\*[\"']?\s{0,3}[:=]\s{0,3}\\*[\"']?\Z"
+THEN_VALUE = (
+    r"(?i)\\*[\"']?(?:\s|,|\\[rn]){1,40}(?:\\*[\"']?(?:type|secure|sensitive)\\*[\"']?\s?[:=]\s?[\w\\\"']{1,20}"
+    r"(?:\s|,|\\[rn]){1,40})?\\*[\"']?value\\*[\"']?\s{0,3}[:=][ \t]{0,3}"
+)
+VALUE_FIRST = (
+    r"(?i)(?<![A-Za-z])value\\*[\"']?\s{0,3}[:=]\s{0,3}(?:\\*(?P<quote>[\"'])(?P<quoted>[^\"'\\\n]{1,300})\\*(?P=quote)"
+    r"|(?P<bare>[^\s\"'\\,]{1,300}))(?:\s|,|\\[rn]){1,40}\\*[\"']?\Z"
+)
+#: "use … as the password": the value, up to the name.
+USED_AS = (
+    r"(?i)(?<![A-Za-z])(?:use|using|used|enter|try|put|set|with|take)[ ]{1,2}(?P<quote>[\"'`]?)"
+    r"(?P<secret>[^\s\"'`]{3,100})(?P=quote)[ ]{1,2}"
+    r"as[ ](?:(?:the|your|my|our|its|a|an)[ ])?(?:[\w.\-]{1,20}[ ]){0,3}\Z"
+)
+NAME_ENDS = (
+    r"[\"'`*]{0,2}(?:\s*\Z|\s*[.,;:!?)\n]|"
+    r"[ ](?:for|to|in|on|of|and|when|with|instead|here|there|now)\b)"
+)
+#: A table's cell with the name, and the next one.
+CELL_LEFT = r"\|[^|\n]{0,40}\Z"
+NEXT_CELL = (
+    r"[`*\"']{0,3}[ \t]{0,40}\|[ \t]{0,40}(?P<quote>[`*\"']{0,3})(?P<secret>[^\s|`*]{3,200})(?P=quote)[ \t]{0,60}\|"
+)
+_COLUMN_TYPE = r"(?i)(?:u?int|float|n?(?:var)?char|string|bytes|text|bool)\d+"
+#: A value alone on the line below its name, further in. It holds no mark of code: ``if token:`` has a line below too.
+BELOW = (
+    r"[ \t]{0,4}(?:[|>][+\-]?[ \t]{0,4})?\r?\n[ \t]{1,40}(?P<quote>[\"']?)"
+    r"(?P<secret>[^\s=(){}\[\]:,;\"'`\\]{6,200}={0,2})(?P=quote)[ \t]{0,40}(?=\r?\n|\Z)"
 )
 
 
@@ -433,8 +544,14 @@ def places() -> tuple[tuple[str, tuple[Place, ...]], ...]:
 
 @cache
 def token_openings() -> re.Pattern[str]:
-    """Return one pattern that finds the opening of any token shape: a quick look before the exact one."""
-    return re.compile("|".join(dict.fromkeys(opening for _, opening, _ in TOKEN_SHAPES)))
+    """Return one pattern that finds the opening of any token shape: a quick look before the exact one.
+
+    Openings that begin with the same letter stand together, so that most letters are passed at the first look.
+    """
+    by_letter: dict[str, list[str]] = {}
+    for opening in dict.fromkeys(opening for _, opening, _ in TOKEN_SHAPES):
+        by_letter.setdefault(opening[0], []).append(opening[1:])
+    return re.compile("|".join(f"{letter}(?:{'|'.join(rests)})" for letter, rests in by_letter.items()))
 
 
 @cache
@@ -570,6 +687,15 @@ def accepts_prose(value: str, kind: str, *, followed_by: str, quoted: bool) -> b
     if value.isdigit():
         return len(value) >= 4
     return len(value) >= 5 and not value.lower().endswith(_DESCRIBING_ENDINGS)
+
+
+def accepts_cell(value: str, kind: str) -> bool:
+    """Whether a value that stands away from its name, with nothing said between them, is surely one."""
+    if not looks_random(value) or compiled(_COLUMN_TYPE).fullmatch(value):
+        return False
+    return accepts_prose(value, kind, followed_by="", quoted=True) and accepts_bare(
+        value, kind, literal=False, spaced=False, followed_by=""
+    )
 
 
 def _is_path(value: str) -> bool:

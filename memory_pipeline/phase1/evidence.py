@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from memory_pipeline.records import (
@@ -61,8 +61,9 @@ ECHO = "[memory that the agent read back, left out: it is no new evidence]"
 
 #: Where memories are kept, as commands and calls name it: ours, Codex's and Claude Code's.
 _MEMORY_PLACES = re.compile(
-    r"memories(?:_v2)?/|\bmemory_summary\.md\b|\braw_memories\.md\b|\brollout_summaries\b"
-    r"|\.claude/projects/[^/\s]+/memory/|memory-pipeline\s+(?:\S+\s+)*?(?:memory|threads)\b"
+    r"\.codex[/\\]+memories(?:_v2)?\b|\bmemory_summary\.md\b|\braw_memories\.md\b|\brollout_summaries/\d{4}-"
+    r"|\.claude[/\\]+projects[/\\]+[^/\\\s]+[/\\]+memory\b"
+    r"|\bmemory[-_]pipeline\s+(?:\S+\s+)*?(?:memory|threads|context|search)\b"
 )
 #: How Codex marks which memories an answer rests on.
 _CITATION = re.compile(r"\s*<oai-mem-citation>.*?(?:</oai-mem-citation>|\Z)", re.DOTALL)
@@ -93,11 +94,11 @@ class _Draft:
 class EvidenceBuilder:
     """Collects events into rows within bounded memory, whatever the size of the log."""
 
-    def __init__(self, *, window_tokens: int, withhold_external: bool, memory_folder: str = "") -> None:
-        """Take the model's window and what to withhold; ``memory_folder`` is our workspace, whose words are echoes."""
+    def __init__(self, *, window_tokens: int, withhold_external: bool, memory_folders: Sequence[str] = ()) -> None:
+        """Take the model's window and what to withhold; words from our own ``memory_folders`` are echoes."""
         self._budget_tokens = int(window_tokens * _EVIDENCE_SHARE)
         self._withhold_external = withhold_external
-        self._memory_folder = memory_folder
+        self._memory_folders = tuple(folder for folder in memory_folders if folder)
         self._memory_reads: set[str] = set()  # calls that read memories; their results are echoes
         self._drafts: list[_Draft] = []
         self._tokens = 0
@@ -109,7 +110,8 @@ class EvidenceBuilder:
         """Take one event; those that don't matter are passed over."""
         if event.kind not in _KINDS_THAT_MATTER:
             return
-        if event.kind is EventKind.TOOL_CALL and event.call_id is not None and self._reads_memory(event):
+        is_call = event.kind in (EventKind.TOOL_CALL, EventKind.SHELL)
+        if is_call and event.call_id is not None and self._reads_memory(event):
             self._memory_reads.add(event.call_id)
         text, was_cut = self._row_text(event)
         if was_cut and not _is_tool_traffic(event):
@@ -130,7 +132,9 @@ class EvidenceBuilder:
     def build(self, thread: IndexedThread, *, is_complete: bool) -> Evidence:
         """Number what fits into the budget. ``is_complete``: no line of the log was torn or skipped."""
         self._thin(self._budget_tokens)
-        rows = tuple(_row(number, draft) for number, draft in enumerate(self._drafts, start=1))
+        rows = tuple(
+            _row(number, draft, latest=thread.updated_at) for number, draft in enumerate(self._drafts, start=1)
+        )
         whole = is_complete and not self._lost_words
         return Evidence(
             thread_id=thread.thread_id,
@@ -160,7 +164,7 @@ class EvidenceBuilder:
 
     def _reads_memory(self, event: Event) -> bool:
         words = f"{event.command or ''}\n{event.text[:_CALL_HEAD_CHARS]}"
-        return bool(_MEMORY_PLACES.search(words)) or bool(self._memory_folder and self._memory_folder in words)
+        return bool(_MEMORY_PLACES.search(words)) or any(folder in words for folder in self._memory_folders)
 
     def _thin(self, budget_tokens: int) -> None:
         """Leave out the least important rows, oldest first, until the rest fits.
@@ -234,14 +238,15 @@ def _without_bulk(event: Event) -> Event:
     return dataclasses.replace(event, text="", command=command, paths=paths)
 
 
-def _row(number: int, draft: _Draft) -> EvidenceRow:
+def _row(number: int, draft: _Draft, *, latest: float) -> EvidenceRow:
     event = draft.event
     return EvidenceRow(
         number=number,
         kind=event.kind,
         speaker=event.speaker,
         text=draft.text,
-        at=event.at,
+        # A clock that ran ahead must not make a statement the newest for ever.
+        at=None if event.at is None else min(event.at, latest),
         turn=event.turn,
         byte_start=event.byte_start,
         byte_end=event.byte_end,

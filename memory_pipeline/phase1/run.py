@@ -261,7 +261,7 @@ class Phase1:
         builder = EvidenceBuilder(
             window_tokens=self._config.model.context_window_tokens,
             withhold_external=self._config.gates.external_context != "include",
-            memory_folder=self._config.memories_dir,
+            memory_folders=(self._config.memories_dir, str(self._config.database_path)),
         )
         evidence = build_evidence(reading, thread, builder, is_complete=lambda: not reading.skipped_lines)
         if reading.understood_lines == 0:

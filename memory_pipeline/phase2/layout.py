@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from memory_pipeline.clock import iso
 from memory_pipeline.records import SelectedThread
@@ -16,6 +16,7 @@ MEMORY_FILE = "MEMORY.md"
 SUMMARY_FILE = "memory_summary.md"
 
 _PATH_CHARS = 1_000
+_ID_CHARS = 200
 
 
 def lay_out(selection: Sequence[SelectedThread], cited: Sequence[SelectedThread]) -> dict[str, bytes]:
@@ -25,11 +26,6 @@ def lay_out(selection: Sequence[SelectedThread], cited: Sequence[SelectedThread]
     for thread_id in sorted(threads):
         files[summary_path(threads[thread_id])] = _summary(threads[thread_id])
     return files
-
-
-def summary_paths(threads: Mapping[str, SelectedThread]) -> dict[str, str]:
-    """Return, by thread id, the file that holds its summary."""
-    return {thread_id: summary_path(item) for thread_id, item in threads.items()}
 
 
 def summary_path(item: SelectedThread) -> str:
@@ -43,7 +39,7 @@ def summary_path(item: SelectedThread) -> str:
 
 def _raw_memories(selection: Sequence[SelectedThread]) -> bytes:
     parts = [
-        f"\n## Thread `{item.thread.thread_id}`\n"
+        f"\n## Thread `{one_line(item.thread.thread_id, _ID_CHARS)}`\n"
         f"updated_at: {iso(item.extraction.source_updated_at)}\n"
         f"cwd: {_path(item.thread.cwd)}\n"
         f"rollout_path: {_path(item.thread.rollout_path)}\n"
@@ -56,7 +52,7 @@ def _raw_memories(selection: Sequence[SelectedThread]) -> bytes:
 
 def _summary(item: SelectedThread) -> bytes:
     return (
-        f"thread_id: {item.thread.thread_id}\n"
+        f"thread_id: {one_line(item.thread.thread_id, _ID_CHARS)}\n"
         f"updated_at: {iso(item.extraction.source_updated_at)}\n"
         f"rollout_path: {_path(item.thread.rollout_path)}\n"
         f"cwd: {_path(item.thread.cwd)}\n"

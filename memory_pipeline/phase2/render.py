@@ -203,7 +203,7 @@ def _task_lines(shown: _ShownTask) -> list[str]:
     keywords = _keywords([shown.task.title, *(entry.statement for entry in shown.task.entries)])
     origin = (
         f"cwd={one_line(thread.cwd or '', 200)}, rollout_path={one_line(thread.rollout_path, 500)}, "
-        f"updated_at={updated_at}, thread_id={thread.thread_id}"
+        f"updated_at={updated_at}, thread_id={one_line(thread.thread_id, 200)}"
     )
     lines = [
         "",

@@ -36,6 +36,7 @@ from memory_pipeline.rollouts.grammar import (
     Sequencer,
     SessionNotes,
     Wanted,
+    is_broken_content,
     name_of,
     table,
     text_or_none,
@@ -51,7 +52,8 @@ _HEAD = re.compile(
     rb'(?:"(?:promptId|userType|cwd|sessionId|version|gitBranch|slug|entrypoint)":"[^"\\]*",)*'
     rb'"type":"user","message":\{"role":"user","content":\[\{"tool_use_id":"([\w-]+)","type":"tool_result","content":")'
 )
-_NEXT_RECORD = b'{"parentUuid":'  # unescaped, inside a line: the beginning of a second record, as a rule
+# Unescaped, inside a line: of a second record, as a rule.
+_NEXT_RECORD = (b'"parentUuid"', b'{"type":"user"', b'{"type":"assistant"', b'}{"')
 _RECORD_ID = re.compile(
     rb'\}\]\},"uuid":"([0-9a-f-]{36})","timestamp":"(\d{4}-\d\d-\d\dT\d\d:\d\d:)([0-5]\d(?:\.\d{1,9})?)Z"'
 )
@@ -75,6 +77,10 @@ _ERROR_MODEL = "<synthetic>"
 _REMEMBERED = 256
 
 
+def _has_next_record(data: bytes, position: int, end: int) -> bool:
+    return any(data.find(mark, position, end) >= 0 for mark in _NEXT_RECORD)
+
+
 class ClaudeGrammar:
     """Reads one transcript of Claude Code. See ``Grammar`` for what each method promises."""
 
@@ -82,7 +88,7 @@ class ClaudeGrammar:
 
     def __init__(self, wanted: Wanted) -> None:
         self.notes = SessionNotes()
-        self.counts = LineCounts()
+        self.counts = LineCounts(skipped=wanted.skipped)
         self.sequencer = Sequencer(undone=wanted.undone, digest=wanted.digest)
         self._digest = wanted.digest
         self._foreign = wanted.own.foreign_hashes
@@ -112,9 +118,9 @@ class ClaudeGrammar:
         if call_id is not None:
             if self._digest is None or not self._passes_result(data, start, head.end(), end, call_id.decode()):
                 return None
-        elif (kind not in _SILENT_HEADS if kind is not None else attachment == _QUEUED_HEAD) or data.find(
-            _NEXT_RECORD, head.end(), end
-        ) >= 0:
+        elif (kind not in _SILENT_HEADS if kind is not None else attachment == _QUEUED_HEAD) or _has_next_record(
+            data, head.end(), end
+        ):
             return None
         self.counts.understood_lines += 1
         return PASSED
@@ -147,14 +153,16 @@ class ClaudeGrammar:
             or not last_key.endswith((b'"', b',"is_error":false'))
             or data.find(b'"type":"text"', position, content_end) >= 0
             or data.find(b'"toolDenialKind":', content_end, end) >= 0
-            or data.find(_NEXT_RECORD, position, end) >= 0
+            or _has_next_record(data, position, end)
         )
 
     def read(self, record: Record, line: RawLine) -> None:
         """Read one record of any age."""
         self._line = line
         kind = name_of(record.get("type"))
-        if kind in ("user", "assistant", "system", "attachment"):
+        if kind in ("user", "assistant") and not isinstance(table(record.get("message")).get("content"), (str, list)):
+            self._read_broken(record, line)
+        elif kind in ("user", "assistant", "system", "attachment"):
             self.counts.understood(line)
             uuid = record.get("uuid")
             if isinstance(uuid, str) and self._is_repeated(uuid):
@@ -165,8 +173,25 @@ class ClaudeGrammar:
                 self._read_talk(kind, record)
         elif kind in _SILENT_LINES:
             self.counts.understood(line)
+        elif kind is None and "type" in record and "message" in record:
+            self._read_broken(record, line)
         else:
             self.counts.unknown(kind)
+
+    def _read_broken(self, record: Record, line: RawLine) -> None:
+        """Count a line of talk of which nothing can be read, unless it would not have counted; note when and where."""
+        uuid = record.get("uuid")
+        if isinstance(uuid, str) and self._is_repeated(uuid):
+            self.counts.understood(line)
+            return
+        self._at = self.notes.note_time(record.get("timestamp"))
+        self._note_session(record, self.notes)
+        if record.get("isSidechain") is True:
+            self._sidechain_lines = True
+            self.counts.understood(line)
+        else:
+            self._main_lines = True
+            self.counts.broken(line)
 
     def close(self) -> None:
         """End the last turn, and tell how the session ran."""
@@ -243,19 +268,21 @@ class ClaudeGrammar:
         self._main_lines = True
         self._talk_lines += 1
         content = table(record.get("message")).get("content")
+        self._note_broken(content)
         results = (
             [block for block in content if table(block).get("type") == "tool_result"]
             if isinstance(content, list)
             else []
         )
-        for block in results:
-            self._read_result(block, record)
+        refused = [self._read_result(block, record) is ToolStatus.DENIED for block in results]
         if results:
             # Words beside a result: an interruption, or what was typed with a refusal.
             content = [block for block in content if block not in results] if isinstance(content, list) else []
             record = {**record, "message": {"content": content}}
         user = read_user_line(record)
-        if user.said is Said.PROMPT:
+        if user.said is Said.PROMPT and results and not any(refused):
+            self._read_context(record, user.text)
+        elif user.said is Said.PROMPT:
             self._note_prompt(record, user.text)
             self._say(EventKind.PROMPT, Speaker.USER, user.text)
         elif user.said is Said.SHELL:
@@ -288,6 +315,7 @@ class ClaudeGrammar:
         kind = table(attachment.get("origin")).get("kind")
         if mode not in (None, "prompt") or kind not in (None, "human") or attachment.get("isMeta") is True:
             return
+        self._note_broken(prompt)
         user = read_user_line({"message": {"content": prompt}})
         if user.said is Said.PROMPT and user.text not in self._prompts:
             self._prompts.append(user.text)
@@ -306,10 +334,10 @@ class ClaudeGrammar:
         self._shell_call = None
         self.sequencer.push(draft)
 
-    def _read_result(self, block: Record, record: Record) -> None:
+    def _read_result(self, block: Record, record: Record) -> ToolStatus:
         call_id = text_or_none(block.get("tool_use_id"))
         tool = self._tools.pop(call_id, None) if call_id else None
-        result = read_result(block, record)
+        result = read_result(block, record, external=is_external(tool or ""))
         draft = self._draft(EventKind.TOOL_RESULT, Speaker.TOOL, result.text)
         draft.call_id, draft.tool, draft.external = call_id, tool, is_external(tool or "")
         draft.status, draft.exit_code = result.status, result.exit_code
@@ -321,6 +349,7 @@ class ClaudeGrammar:
         if result.said:
             self._prompts.append(result.said)
             self._say(EventKind.PROMPT, Speaker.USER, result.said)
+        return result.status
 
     # --- assistant lines
 
@@ -329,6 +358,7 @@ class ClaudeGrammar:
         self._talk_lines += 1
         message = table(record.get("message"))
         content = message.get("content")
+        self._note_broken(content)
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
         if record.get("isApiErrorMessage") is True or message.get("model") == _ERROR_MODEL:
             self._read_synthetic(result_text(blocks))
@@ -354,7 +384,7 @@ class ClaudeGrammar:
             draft.call_id, draft.tool = text_or_none(block.get("tool_use_id")), kind.removesuffix("_tool_result")
             draft.status, draft.external = ToolStatus.UNKNOWN, True
             self.sequencer.push(draft)
-        elif kind not in _SILENT_BLOCKS:
+        elif kind is not None and kind not in _SILENT_BLOCKS:
             self.counts.unknown(f"assistant/{kind}")
 
     def _read_answer(self, text: str, stop_reason: Any) -> None:
@@ -381,6 +411,10 @@ class ClaudeGrammar:
         draft.paths = paths_of(tool, given)
         draft.external = is_external(tool) or block.get("type") == "mcp_tool_use"
         self.sequencer.push(draft)
+
+    def _note_broken(self, content: Any) -> None:
+        if self._line is not None and is_broken_content(content, bare_texts=False):
+            self.counts.broken(self._line)
 
     # --- drafts
 

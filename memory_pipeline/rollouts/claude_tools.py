@@ -19,12 +19,15 @@ _WEB_TOOLS = frozenset({"WebSearch", "WebFetch", "web_search", "web_fetch"})
 _REMINDER = re.compile(r"\n*<system-reminder>.*?</system-reminder>\n*", re.DOTALL)
 _TOOL_ERROR = re.compile(r"<tool_use_error>(.*)</tool_use_error>", re.DOTALL)
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (-?\d+)(?:\n|$)")
+# Only at the very beginning: a tool may print these words too, and then nobody denied anything.
 _DENIED = re.compile(
+    r"(?:Error: )?(?:"
     r"The user doesn't want to (?:proceed with this tool use|take this action right now)|"
-    r"you haven't granted it yet|Permission to use .{0,200}? has been (?:auto-)?denied|"
-    r"This command requires approval|The user rejected|User rejected|has been denied by|denied by (?:a )?hook|"
-    r"\bhook (?:blocking error|denied)|was blocked\. For security",
-    re.DOTALL,
+    r"Claude requested permissions? to [^\n]{0,500}?you haven't granted it yet|"
+    r"Permission to use [^\n]{0,200}? has been (?:auto-)?denied|"
+    r"This command requires approval|(?:The )?[Uu]ser rejected|"
+    r"(?!Exit code)[^\n]{0,200}?(?:has been denied by|denied by (?:a )?hook|\bhook (?:blocking error|denied))|"
+    r"(?!Exit code)[^\n]{0,300}?was blocked\. For security)"
 )
 _INTERRUPTED = re.compile(r"\[Request interrupted by user|^(?:Interrupted by user|The user interrupted)")
 # "To tell you how to proceed, the user said:", "The user provided the following reason for the rejection:".
@@ -91,15 +94,20 @@ def result_text(content: Any) -> str:
     return "\n".join(parts)
 
 
-def read_result(block: Mapping[str, Any], record: Mapping[str, Any]) -> Result:
-    """Read a tool_result block; ``record`` is the line it stands on, whose siblings tell more."""
+def read_result(block: Mapping[str, Any], record: Mapping[str, Any], *, external: bool = False) -> Result:
+    """Read a tool_result block; ``record`` is the line it stands on, whose siblings tell more.
+
+    What a tool from outside answers is never taken for the words with which a person refused it, unless the line
+    itself says that it was refused.
+    """
     text = result_text(block.get("content"))
     if "<system-reminder>" in text:
         text = _REMINDER.sub("\n", text)
     text = text.strip("\n")
     beside = table(record.get("toolUseResult"))
     failed = block.get("is_error") is True
-    if record.get("toolDenialKind") or (failed and _DENIED.search(text[:4000])):
+    is_marked = bool(record.get("toolDenialKind"))
+    if is_marked or (failed and not external and _DENIED.match(text)):
         said = _SAID_WITH_DENIAL.search(text)
         words = _DENIAL_TAIL.sub("", said.group(1)).strip() if said else ""
         return Result(text=text, status=ToolStatus.DENIED, said=words)

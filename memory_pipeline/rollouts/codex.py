@@ -48,6 +48,7 @@ from memory_pipeline.rollouts.grammar import (
     Sequencer,
     SessionNotes,
     Wanted,
+    is_broken_content,
     name_of,
     table,
     text_or_none,
@@ -62,6 +63,7 @@ _Value = TypeVar("_Value")
 #: What stands in a log in which the person undid turns.
 ROLLED_BACK = b'"thread_rolled_back"'
 _COMPACTED = "(the context was compacted here)"
+_TALK_LINES = ("response_item", "event_msg", "inter_agent_communication")
 _REMEMBERED = 256  # open calls and the like; a log that leaves more open loses the oldest
 _CWD_TAG = re.compile(r"<cwd>(.*?)</cwd>|Current working directory: (.*)")
 
@@ -69,7 +71,9 @@ _CWD_TAG = re.compile(r"<cwd>(.*?)</cwd>|Current working directory: (.*)")
 _HEAD = re.compile(
     rb'\{"timestamp":"([^"]{17})([0-5]\d\.\d+)Z",(?:"ordinal":\d+,)?"type":"(\w+(?:","payload":\{"type":"\w+)?)"'
 )
-_NEXT_RECORD = b'{"timestamp":"'  # unescaped, inside a line: the beginning of a second record, as a rule
+# Unescaped, inside a line: of a second record, however it is spelled.
+_NEXT_RECORD = (b'{"timestamp":"', b'"response_item"', b'"event_msg"')
+_NEXT_BARE_MESSAGE = b'"role"'  # compacted history is full of it
 _RATE_LIMITS = re.compile(rb'"used_percent":\s*\d')
 _TURN_ITEM = re.compile(rb',"thread_id":"[\w-]*","turn_id":"[\w-]*","item":\{"type":"(\w+)"(?:,"id":"([\w-]+)")?')
 _RUN_BY = re.compile(rb'"source":"(\w+)","status":"(\w+)"')
@@ -114,6 +118,12 @@ _SILENT_TURN_ITEMS = frozenset(name.encode() for name in SILENT_TURN_ITEMS)
 _PLAIN_TOOLS = frozenset(name.encode() for name in PLAIN_TOOLS)
 
 
+def _has_next_record(data: bytes, position: int, end: int, why: _Pass) -> bool:
+    if why is not _Pass.COMPACTED and data.find(_NEXT_BARE_MESSAGE, position, end) >= 0:
+        return True
+    return any(data.find(mark, position, end) >= 0 for mark in _NEXT_RECORD)
+
+
 class CodexGrammar:
     """Reads one rollout of Codex. See ``Grammar`` for what each method promises."""
 
@@ -121,7 +131,7 @@ class CodexGrammar:
 
     def __init__(self, wanted: Wanted) -> None:
         self.notes = SessionNotes()
-        self.counts = LineCounts()
+        self.counts = LineCounts(skipped=wanted.skipped)
         self.sequencer = Sequencer(undone=wanted.undone, digest=wanted.digest)
         self._digest = wanted.digest
         self._cwd: str | None = None
@@ -134,6 +144,7 @@ class CodexGrammar:
         self._spoken: deque[str] = deque(maxlen=8)  # prompts that messages said, and no event told so far
         self._shells: deque[tuple[str, str]] = deque(maxlen=8)  # (how it was told, command), told once so far
         self._interrupted = False  # in this turn already: the event and the message say it twice
+        self._losses = 0  # lines lost so far
         self._stream_error: Draft | None = None
         self._tasks = 0  # tasks that were started so far
         self._limits: bytes | None = None  # the last line with rate limits that was passed by
@@ -147,7 +158,7 @@ class CodexGrammar:
             return None
         minute, second, kind = head.groups()
         why = _PASSES.get(kind)
-        if why is None or data.find(_NEXT_RECORD, head.end(), end) >= 0:
+        if why is None or _has_next_record(data, head.end(), end, why):
             return None
         if why is _Pass.TURN_ITEM:
             if not self._passes_turn_item(data, head.end(), end):
@@ -228,14 +239,16 @@ class CodexGrammar:
         elif kind == "turn_context":
             self._note_cwd(table(payload).get("cwd"))
             self.counts.understood(line)
-        elif kind == "event_msg" and isinstance(payload, dict):
-            self._read_event(payload)
-        elif kind == "response_item" and isinstance(payload, dict):
+        elif kind in _TALK_LINES and not isinstance(payload, dict):
+            self._broken()
+        elif kind == "event_msg":
+            self._read_event(table(payload))
+        elif kind == "response_item":
             # Newest lines mark a compaction's own output beside the payload.
             if table(record.get("metadata")).get("compaction_output") is True:
                 self.counts.understood(line)
             else:
-                self._read_item(payload)
+                self._read_item(table(payload), enveloped=True)
         elif kind == "compacted":
             self._talk(EventKind.COMPACTED, Speaker.HARNESS, _COMPACTED)
         elif kind == "inter_agent_communication":
@@ -243,7 +256,9 @@ class CodexGrammar:
         elif kind in SILENT_LINES:
             self.counts.understood(line)
         elif payload is None and kind != "error":
-            self._read_item(record)
+            self._read_item(record, enveloped=False)
+        elif kind is None and payload is not None and ("type" in record or "record_type" in record):
+            self._broken()
         else:
             self.counts.unknown(kind)
 
@@ -317,16 +332,20 @@ class CodexGrammar:
 
     def _read_event(self, payload: Record) -> None:
         kind = name_of(payload.get("type"))
-        if self._line is not None:
-            self.counts.understood(self._line)
+        if kind is None:
+            self._broken()
+            return
+        self._understood()
         if kind in SILENT_EVENTS or str(kind).startswith("collab_"):
             return
         if kind == "token_count":
             self._read_passed_limits()
             self._read_rate_limits(payload, self._at)
         elif kind == "user_message":
-            if payload.get("kind") in (None, "plain"):
-                self._match_prompt(str(payload.get("message") or ""))
+            if not isinstance(payload.get("message"), str):
+                self._broken()
+            elif payload.get("kind") in (None, "plain"):
+                self._match_prompt(payload["message"])
         elif kind in TURN_STARTS:
             self._interrupted = False
             self._tasks += 1
@@ -345,7 +364,11 @@ class CodexGrammar:
         elif kind in ("exec_command_end", "patch_apply_end", "mcp_tool_call_end"):
             self._read_ended_call(payload, str(payload.get("call_id") or ""))
         elif kind == "item_completed":
-            self._read_turn_item(table(payload.get("item")))
+            item = table(payload.get("item"))
+            if name_of(item.get("type")) is None:
+                self._broken()
+            else:
+                self._read_turn_item(item)
         elif kind == "thread_settings_applied":
             settings = table(payload.get("thread_settings"))
             self._note_cwd(settings.get("cwd"))
@@ -359,6 +382,9 @@ class CodexGrammar:
             return
         if kind == "UserMessage":
             blocks = item.get("content")
+            if is_broken_content(blocks, bare_texts=False):
+                self._broken()
+                return
             texts = [str(table(block).get("text") or "") for block in (blocks if isinstance(blocks, list) else [])]
             self._match_prompt("\n".join(text for text in texts if text))
         elif kind in ("CommandExecution", "FileChange", "McpToolCall"):
@@ -416,9 +442,11 @@ class CodexGrammar:
 
     # --- response items
 
-    def _read_item(self, payload: Record) -> None:
+    def _read_item(self, payload: Record, *, enveloped: bool) -> None:
         kind = name_of(payload.get("type"))
-        if kind in SILENT_ITEMS:
+        if kind is None and (enveloped or "type" in payload):
+            self._broken()
+        elif kind in SILENT_ITEMS:
             self._understood()
         elif kind == "message":
             self._read_message(payload)
@@ -434,8 +462,10 @@ class CodexGrammar:
             self._unknown(kind if "payload" in payload or kind is None else f"response_item/{kind}")
 
     def _read_message(self, payload: Record) -> None:
-        role = payload.get("role")
-        if role == "user":
+        role = name_of(payload.get("role"))
+        if role is None:
+            self._broken()
+        elif role == "user":
             self._read_user(payload)
         elif role == "assistant":
             passthrough = table(payload.get("internal_chat_message_metadata_passthrough"))
@@ -444,16 +474,14 @@ class CodexGrammar:
                 return
             self._read_answer(payload)
         elif role in ("developer", "system"):
-            self._understood()
-            text = _joined_text(payload.get("content"))
+            text = self._text_of(payload.get("content"))
             self._push(self._draft(EventKind.CONTEXT, Speaker.HARNESS, text))
         else:
             self._unknown(f"message/{role}")
 
     def _read_answer(self, payload: Record) -> None:
-        text = _joined_text(payload.get("content"))
+        text = self._text_of(payload.get("content"))
         if not text.strip():
-            self._understood()
             return
         phase = payload.get("phase")
         draft = self._draft(EventKind.COMMENTARY, Speaker.ASSISTANT, text)
@@ -463,8 +491,25 @@ class CodexGrammar:
             draft.doubt = Doubt.ANSWER
         self._talk_draft(draft)
 
+    def _text_of(self, content: Any) -> str:
+        """Read the text of a message; what can't be read of it is counted."""
+        text = _joined_text(content)
+        if is_broken_content(content, bare_texts=True):
+            self._broken()
+        if text.strip() or isinstance(content, (str, list)):
+            self._understood()
+        return text
+
     def _read_user(self, payload: Record) -> None:
+        content = payload.get("content")
+        if not isinstance(content, (str, list)):
+            self._broken()
+            return
         self._understood()
+        self._mark_losses()
+        if is_broken_content(content, bare_texts=True):
+            self._broken()
+            self._losses = self.counts.skipped.counts.total()  # the rest of it is read: nothing behind it was lost
         message = read_user_message(payload)
         if message.context:
             if self._cwd is None and (folder := _CWD_TAG.search(message.context)):
@@ -482,6 +527,7 @@ class CodexGrammar:
             self._read_spoken(message.spoken, sure=message.sure)
 
     def _read_spoken(self, text: str, *, sure: bool) -> None:
+        self._mark_losses()
         draft = self._draft(EventKind.PROMPT, Speaker.USER, text)
         draft.task = self._tasks
         told = next((told for told in self._told if says_the_same(text, told.text)), None)
@@ -501,6 +547,7 @@ class CodexGrammar:
         if is_harness_text(told.strip()):
             return
         self._events_name_prompts = True
+        self._mark_losses()
         for text in self._spoken:
             if says_the_same(text, told):
                 self._spoken.remove(text)
@@ -541,7 +588,7 @@ class CodexGrammar:
         draft = self._draft(EventKind.TOOL_RESULT, Speaker.TOOL, "")
         draft.call_id, draft.tool = call_id, call.tool if call else None
         draft.external = call.external if call else payload.get("type") == "mcp_tool_call_output"
-        if call is not None and call.tool in QUESTION_TOOLS and (answers := read_answers(output)):
+        if call is not None and call.tool in QUESTION_TOOLS and (answers := _answers_in(output)):
             draft.kind, draft.speaker, draft.text = EventKind.PROMPT, Speaker.USER, answers
             self._talk_draft(draft)
             return
@@ -560,8 +607,7 @@ class CodexGrammar:
         self._talk_draft(draft)
 
     def _read_agent_message(self, payload: Record) -> None:
-        text = _joined_text(payload.get("content", payload.get("message")))
-        self._understood()
+        text = self._text_of(payload.get("content", payload.get("message")))
         if text.strip():
             self._talk(EventKind.REPORT, Speaker.OTHER_AGENT, text)
 
@@ -603,11 +649,20 @@ class CodexGrammar:
 
     def _settle(self) -> None:
         """Decide every message in doubt: where events name the prompts, one that none names is the harness's."""
+        self._mark_losses()
         self.sequencer.settle_prompts(spoken=not self._events_name_prompts)
         while self._told:
             # No message said it: the event is the only record of this prompt.
             self._open_turn()
             self.sequencer.push(self._told.popleft())
+
+    def _mark_losses(self) -> None:
+        """Mark the newest message in doubt when a line was lost behind it: it may have been the event that names it."""
+        losses = self.counts.skipped.counts.total() if self.counts.skipped.counts else 0
+        if losses != self._losses:
+            self._losses = losses
+            for draft in self.sequencer.in_doubt()[:1]:
+                draft.loss_behind = True
 
     def _flush_stream_error(self) -> None:
         if self._stream_error is not None:
@@ -617,6 +672,10 @@ class CodexGrammar:
     def _understood(self) -> None:
         if self._line is not None:
             self.counts.understood(self._line)
+
+    def _broken(self) -> None:
+        if self._line is not None:
+            self.counts.broken(self._line)
 
     def _unknown(self, name: object) -> None:
         self.counts.unknown(name)
@@ -628,8 +687,14 @@ class CodexGrammar:
 def _joined_text(content: Any) -> str:
     if isinstance(content, str):
         return content
-    texts = [table(block).get("text") for block in content] if isinstance(content, list) else []
+    blocks = content if isinstance(content, list) else []
+    texts = [block if isinstance(block, str) else table(block).get("text") for block in blocks]
     return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def _answers_in(output: Any) -> str | None:
+    """Read answers to questions, whether the output is their JSON or blocks of text that hold it."""
+    return read_answers(output) or read_answers(read_output(output)[0])
 
 
 def _message_of(payload: Record) -> str:

@@ -19,7 +19,7 @@ from memory_pipeline.records import ToolStatus
 from memory_pipeline.rollouts.grammar import image_marker, table
 
 #: Tools that ask the person; what they answer is the person's word.
-QUESTION_TOOLS = frozenset({"request_user_input", "ask_user", "ask_user_question"})
+QUESTION_TOOLS = frozenset({"request_user_input"})  # the program's own; others that ask are tools like any other
 #: Tools whose output is another agent's words.
 REPORT_TOOLS = frozenset({"wait_agent", "collab_wait"})
 _WEB_TOOLS = frozenset({"web_search", "web_fetch", "web_search_preview", "fetch", "browser", "web"})
@@ -90,6 +90,9 @@ def read_call(payload: Mapping[str, Any]) -> Call:
         command = command_line(table(payload.get("action")).get("command"))
         return Call(tool="local_shell", text=command or "", command=command)
     tool = str(payload.get("name") or str(kind).removesuffix("_call"))
+    namespace = payload.get("namespace")
+    if tool in QUESTION_TOOLS and isinstance(namespace, str) and namespace not in ("", "functions"):
+        tool = f"{namespace}__{tool}"  # somebody else's tool of that name speaks for no person
     if kind == "custom_tool_call":
         return _free_text_call(tool, str(payload.get("input") or ""), payload.get("namespace"))
     written = payload.get("arguments")

@@ -23,6 +23,9 @@ _OTHER_AGENT = re.compile(r"<(subagent_notification|user_action|inter_agent_mess
 _ABORTED = re.compile(r"<turn_aborted>.*</turn_aborted>", re.DOTALL)
 _AGENTS_MD = re.compile(r"# AGENTS\.md instructions\b.*</INSTRUCTIONS>", re.DOTALL)
 _IMAGE_TAG = re.compile(r"</?image\b[^>]*>")
+#: How the editors' extension wraps a request, as far as it is known.
+_EDITOR_CONTEXT = "# Context from my IDE setup:"
+_EDITOR_REQUEST = "## My request for Codex:"
 _HARNESS_SAYS = (
     "Warning: apply_patch was requested via ",
     "Warning: The maximum number of unified exec processes",
@@ -59,7 +62,7 @@ def read_user_message(payload: Mapping[str, Any]) -> UserMessage:
         if not whole or _IMAGE_TAG.fullmatch(whole):
             continue
         if kind == "user.text":
-            spoken.append(text)
+            spoken.append(_typed_part(text))
             sure = True
         elif command := _SHELL_COMMAND.fullmatch(whole):
             shell = (command.group(1), command.group(2) or "")
@@ -72,7 +75,7 @@ def read_user_message(payload: Mapping[str, Any]) -> UserMessage:
         ):
             context.append(text)
         else:
-            spoken.append(text)
+            spoken.append(_typed_part(text))
     return UserMessage(
         spoken="\n".join(spoken),
         context="\n".join(context),
@@ -81,6 +84,14 @@ def read_user_message(payload: Mapping[str, Any]) -> UserMessage:
         shell=shell,
         sure=sure,
     )
+
+
+def _typed_part(text: str) -> str:
+    """Take what the editor puts before a person's request (open files, the selection) off it."""
+    if not text.lstrip().startswith(_EDITOR_CONTEXT):
+        return text
+    _, mark, request = text.partition(_EDITOR_REQUEST)
+    return request.strip() if mark else text
 
 
 def is_harness_text(whole: str) -> bool:
@@ -93,7 +104,7 @@ def is_harness_text(whole: str) -> bool:
 
 def says_the_same(spoken: str, repeated: str) -> bool:
     """Whether an event's user message repeats a message: the same words, apart from blanks and attachments."""
-    one, other = " ".join(spoken.split()), " ".join(repeated.split())
+    one, other = " ".join(spoken.split()), " ".join(_typed_part(repeated).split())
     if not other:
         return one.startswith("[image")
     return bool(one and other) and (

@@ -17,7 +17,7 @@ from enum import Enum
 from typing import Any, ClassVar, Protocol
 
 from memory_pipeline.records import Event, EventKind, RateLimit, Source, Speaker, ToolStatus
-from memory_pipeline.rollouts.jsonl import MEDIA_LEFT_OUT, MEDIA_RUN_BYTES, RawLine
+from memory_pipeline.rollouts.jsonl import BAD_PAYLOAD, MEDIA_LEFT_OUT, MEDIA_RUN_BYTES, RawLine, SkippedLines
 from memory_pipeline.rollouts.lineage import WHOLE_FILE, OwnPart
 from memory_pipeline.rollouts.times import to_seconds
 
@@ -53,6 +53,7 @@ class Draft:
     task: int | None = None  # which task of the agent a typed prompt opened, 0 where logs don't tell tasks
     turn: int = 0
     opens_unit: bool = False  # a rollback undoes from here, or from an earlier such draft
+    loss_behind: bool = False  # a line was lost right behind it, perhaps the one that would have told who spoke
 
     def event(self) -> Event:
         """Make the event, once nothing about the draft is open."""
@@ -137,7 +138,9 @@ class LineCounts:
 
     understood_lines: int = 0
     unknown_types: Counter[str] = field(default_factory=Counter)
+    skipped: SkippedLines = field(default_factory=SkippedLines)
     _last_line: int = 0
+    _last_broken: int = 0
 
     def understood(self, line: RawLine) -> None:
         """Count a line whose type is known, whether or not it yields events."""
@@ -149,6 +152,12 @@ class LineCounts:
         """Count a line type that is not known."""
         self.unknown_types[str(name)[:80]] += 1
 
+    def broken(self, line: RawLine) -> None:
+        """Count a line of a known type that carries talk, of which some can't be read: once for each line."""
+        if line.number != self._last_broken:
+            self._last_broken = line.number
+            self.skipped.add(BAD_PAYLOAD, line.number)
+
 
 #: What a glance gives for a line of which nothing is left to read.
 PASSED: Record = {}
@@ -159,11 +168,13 @@ class Wanted:
     """What a reading is asked for: which part of the file, and without which turns.
 
     With a ``digest`` the reading is lean: it wants the facts alone, and what was said goes into the digest.
+    ``skipped`` is where the reader counts what it loses; a grammar adds the payloads that it can't read.
     """
 
     own: OwnPart = WHOLE_FILE
     undone: Sequence[tuple[int, int]] = ()
     digest: ContentDigest | None = None
+    skipped: SkippedLines = field(default_factory=SkippedLines)
 
 
 class Grammar(Protocol):
@@ -240,12 +251,15 @@ class Sequencer:
             self._release(draft)
 
     def settle_prompts(self, *, spoken: bool) -> None:
-        """Decide every message in doubt: a person's prompt, or the harness's words."""
+        """Decide every message in doubt: a person's prompt, or the harness's words.
+
+        One behind which a line was lost is the person's either way: the lost line may have said so.
+        """
         if not self._held:
             return
         for draft in self._held:
             if draft.doubt is Doubt.PROMPT:
-                self.decide(draft, spoken=spoken)
+                self.decide(draft, spoken=spoken or draft.loss_behind)
         self._advance()
 
     def decide(self, draft: Draft, *, spoken: bool) -> None:
@@ -369,6 +383,26 @@ def name_of(value: Any) -> str | None:
 def table(value: Any) -> Mapping[str, Any]:
     """Give a value back when it is a JSON object, else an empty one."""
     return value if isinstance(value, dict) else {}
+
+
+def is_broken_content(content: Any, *, bare_texts: bool) -> bool:
+    """Whether some of a message's content can't be read: it is neither text nor blocks, or a block says no text.
+
+    Empty text and no blocks at all are nothing broken. ``bare_texts``: texts without a block around them are read too.
+    """
+    if isinstance(content, str):
+        return False
+    if not isinstance(content, list):
+        return True
+    return any(_is_broken_block(block) for block in content if not (bare_texts and isinstance(block, str)))
+
+
+def _is_broken_block(block: Any) -> bool:
+    if not isinstance(block, dict):
+        return True
+    kind = block.get("type")
+    says_text = not isinstance(kind, str) or kind in ("text", "input_text", "output_text")
+    return says_text and not isinstance(block.get("text"), str)
 
 
 def image_marker(source: Any) -> str:

@@ -6,6 +6,7 @@ first line. Whatever can't be kept is counted by reason:
 
 - ``torn``: the JSON breaks off (a killed writer); ``not_json``: it is no JSON; ``not_utf8``: a broken character
 - ``nul``: nothing but NUL bytes, or broken by them; ``not_object``: JSON, but no object; ``too_long``: over the cap
+- ``bad_payload``: a known type of line that carries talk, with something in the place of its content that is none
 - ``cut_frame``, ``past_limit``, ``vanished``: the file as a whole broke off there
 
 Blank lines are no loss and are not counted. Nor is inline media: where a line runs on for a chunk without a blank, a
@@ -32,11 +33,17 @@ MAX_LINE_BYTES = 20 << 20
 MEDIA_LEFT_OUT = re.compile(r"\[(\d+) bytes of media left out\]")
 #: Only a piece of at least this length is taken for media.
 MEDIA_RUN_BYTES = 1 << 17
+#: The reason that a grammar counts: the line is JSON, but what it should say can't be read.
+BAD_PAYLOAD = "bad_payload"
 _LISTED_LINES = 100
 _BOM = b"\xef\xbb\xbf"
-# What starts a record of either agent: where a new record may begin behind one that a kill tore off.
+# Where a new record may begin behind one that a kill tore off: any object, those spelled as the agents do foremost.
 _RECORD_START = re.compile(rb'\{"(?:timestamp|parentUuid)":')
-_RESTARTS_TRIED = 16
+_OBJECT_START = re.compile(rb'\{\s*"')
+_RESTARTS_TRIED = 20
+_RESTARTS_LOOKED_AT = 5000
+# What stands before an object inside a record; before a new record stands whatever the torn one ended with.
+_BEFORE_INNER = b":,["
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _BETWEEN_RECORDS = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder(strict=False)
@@ -373,15 +380,44 @@ def _records_behind_a_tear(raw: bytes) -> list[Any]:
 
     Only what is a record by its envelope counts, so that a piece from inside the torn one is never taken for a record.
     """
-    starts = [match.start() for match in _RECORD_START.finditer(raw)][-_RESTARTS_TRIED:]
-    for start in starts:
-        if start == 0:
-            continue
+    spelled = [match.start() for match in _RECORD_START.finditer(raw, 1)][-_RESTARTS_TRIED:]
+    for start in dict.fromkeys((*spelled, *_likely_restarts(raw))):
         values, fault = _decode_values(raw[start:])
-        if fault is None and values and all(_has_envelope(value) for value in values):
+        has_envelope = _has_envelope if _may_be_inner(raw, start) else _has_some_envelope
+        if fault is None and values and has_envelope(values[0]) and all(map(_has_some_envelope, values)):
             return values
     return []
 
 
+def _likely_restarts(raw: bytes) -> list[int]:
+    """List where objects begin that no record around them explains, then the others; from the left, some of each."""
+    likely: list[int] = []
+    inner: list[int] = []
+    for looked_at, match in enumerate(_OBJECT_START.finditer(raw, 1)):
+        starts = inner if _may_be_inner(raw, match.start()) else likely
+        if len(starts) < _RESTARTS_TRIED:
+            starts.append(match.start())
+        if len(likely) == _RESTARTS_TRIED or looked_at == _RESTARTS_LOOKED_AT:
+            break
+    return likely + inner
+
+
+def _may_be_inner(raw: bytes, start: int) -> bool:
+    before = raw[max(0, start - 8) : start].rstrip()
+    return before[-1:] in _BEFORE_INNER if before else False
+
+
 def _has_envelope(value: Any) -> bool:
+    """Whether a value is a record for sure, though it stands where one inside another may stand."""
     return isinstance(value, dict) and ({"timestamp", "payload"} <= value.keys() or {"uuid", "message"} <= value.keys())
+
+
+def _has_some_envelope(value: Any) -> bool:
+    """Whether a value looks like a record of any age: an enveloped one, or a bare response item."""
+    if _has_envelope(value):
+        return True
+    if not isinstance(value, dict) or not isinstance(value.get("type", value.get("record_type")), str):
+        return False
+    if not value.keys().isdisjoint(("timestamp", "payload", "message", "uuid", "record_type", "call_id")):
+        return True
+    return {"role", "content"} <= value.keys()

@@ -28,6 +28,7 @@ _GRAMMARS: Mapping[Agent, type[Grammar]] = {
 }
 _TITLE_CHARS = 80
 _BRACE = ord("}")
+_PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
 _OWN_FOLDER = re.compile(r"/\.codex/memories(?:_v2)?(?:/|$)|/\.claude/projects/[^/]+/memory(?:/|$)")
 
 
@@ -65,7 +66,7 @@ class RolloutReading:
     def __iter__(self) -> Iterator[Event]:
         grammar_of = _grammar_of(self._file)
         undone = self._undone_ranges() if grammar_of.can_undo else ()
-        grammar = grammar_of(Wanted(own=self._own, undone=undone))
+        grammar = grammar_of(Wanted(own=self._own, undone=undone, skipped=self._skipped))
         ready = grammar.sequencer.ready
         for _ in self._steps(grammar):
             for draft in ready:
@@ -74,7 +75,7 @@ class RolloutReading:
 
     def facts_drafts(self, digest: ContentDigest) -> Iterator[Sequencer]:
         """Read lean, for the facts alone: yield whenever drafts are ready, or turns were undone, and at the end."""
-        grammar = _grammar_of(self._file)(Wanted(own=self._own, digest=digest))
+        grammar = _grammar_of(self._file)(Wanted(own=self._own, digest=digest, skipped=self._skipped))
         for _ in self._steps(grammar):
             yield grammar.sequencer
             grammar.sequencer.ready.clear()
@@ -211,7 +212,7 @@ def read_facts(
             tally.add(draft)
         tally.undo(sequencer.undone)
     notes = reading.notes
-    named_by_log = notes.thread_id if file.agent is Agent.CODEX else None
+    named_by_log = notes.thread_id if file.agent is Agent.CODEX and _is_plain_id(notes.thread_id) else None
     is_own = is_own_folder(notes.cwd, (*own_folders, *memory_folders(file.agent, home)))
     return ThreadFacts(
         thread_id=named_by_log or file.thread_id,
@@ -305,6 +306,11 @@ class _Tally:
     def first_prompt(self) -> str | None:
         """The first prompt that stands."""
         return next((unit.first_prompt for unit in self._units if unit.first_prompt is not None), None)
+
+
+def _is_plain_id(thread_id: str | None) -> bool:
+    """Whether an id that a log gives itself is fit to stand in file names, headings and commands."""
+    return thread_id is not None and _PLAIN_ID.fullmatch(thread_id) is not None
 
 
 def is_own_folder(cwd: str | None, own_folders: Sequence[str]) -> bool:

@@ -60,7 +60,7 @@ def project_key(cwd: str | None, git_remote: str | None) -> str:
 def find_git(cwd: str | None) -> GitPlace | None:
     """Find the repository around a folder by reading ``.git`` on disk, None when there is none or it is gone."""
     folder = plain_path(cwd)
-    if folder is None or is_windows_path(folder) or not Path(folder).is_dir():
+    if folder is None or is_windows_path(folder) or not _is_folder(folder):
         return None
     while True:
         place = _place_at(folder)
@@ -70,6 +70,13 @@ def find_git(cwd: str | None) -> GitPlace | None:
         if parent == folder:
             return None
         folder = parent
+
+
+def _is_folder(path: str) -> bool:
+    try:
+        return Path(path).is_dir()
+    except OSError:
+        return False  # a log may name anything, also a path too long for this system
 
 
 def _remote_key(remote: str | None) -> str | None:

@@ -45,6 +45,30 @@ TOKENS = {
     "service-token": ("gs", "k_", LETTERS[:40]),
     "docker-token": ("dckr", "_pat_", LETTERS[:27]),
     "jwt": ("ey", "J", LETTERS[:30], ".", "ey", "J", LETTERS[:30], ".", LETTERS[:43]),
+    "jwt encrypted": ("ey", "J", *(part for n in (30, 40, 16, 40) for part in (LETTERS[:n], ".")), LETTERS[:22]),
+    "jwt encrypted directly": ("ey", "J", LETTERS[:30], "..", LETTERS[:16], ".", LETTERS[:40], ".", LETTERS[:22]),
+    "airtable-token": ("pa", "t", LETTERS[:14], ".", HEX),
+    "artifactory-key": ("AK", "Cp", LETTERS[:69]),
+    "terraform-token": (LETTERS[:14], ".atlas", "v1.", LETTERS[:60]),
+    "doppler-token": ("dp", ".pt.", LETTERS[:43]),
+    "doppler-token service": ("dp", ".st.", LETTERS[:43]),
+    "doppler-token environment": ("dp", ".st.prd_shop.", LETTERS[:43]),
+    "planetscale-token": ("pscale", "_tkn_", LETTERS[:43]),
+    "planetscale-token password": ("pscale", "_pw_", LETTERS[:43]),
+    "fly-token": ("fm", "2_", LETTERS[:40], "+/", LETTERS[:20], "=="),
+    "pulumi-token": ("pu", "l-", HEX[:40]),
+    "sentry-token": ("sntry", "s_ey", "J", LETTERS[:40], "=_", LETTERS[:43]),
+    "sentry-token user": ("sntry", "u_", HEX),
+    "1password-token": ("ops", "_ey", "J", LETTERS[:60]),
+    "dynatrace-token": ("dt0", "c01.", LETTERS[:24].upper(), ".", LETTERS[:64].upper()),
+    "heroku-key": ("HR", "KU-", "01234567-89ab-cdef-0123-456789abcdef"),
+    "service-token langsmith": ("ls", "v2_pt_", HEX[:32], "_", HEX[:10]),
+    "service-token netlify": ("nf", "p_", LETTERS[:36]),
+    "service-token posthog": ("ph", "x_", LETTERS[:43]),
+    "service-token vercel": ("vc", "p_", LETTERS[:56]),
+    "supabase-key": ("sb_", "secret_", LETTERS[:22], "_", LETTERS[:8]),
+    "nuget-key": ("oy", "2", LETTERS[:43].lower()),
+    "facebook-token": ("EAA", "CEd", LETTERS[:60]),
 }
 GITHUB = "".join(TOKENS["github-token"])
 PEM = "".join(
@@ -225,8 +249,42 @@ SAID = [
     ("密钥是「fake123456」", "fake123456", "password"),
 ]
 
+APART = [
+    ("- name: DB_PASSWORD\n  value: hunter2\n", "hunter2", "password"),
+    ("- name: DB_PASSWORD\r\n  value: 'swordfish'\r\n", "swordfish", "password"),
+    ("- value: hunter2\n  name: DB_PASSWORD\n", "hunter2", "password"),
+    ('{"name":"DB_PASSWORD","value":"swordfish"}', "swordfish", "password"),
+    ('{"value": "swordfish", "name": "DB_PASSWORD"}', "swordfish", "password"),
+    ('{"key": "API_TOKEN",\n "value": "fake123"}', "fake123", "token"),
+    ('{"value":"fake123","key":"API_TOKEN"}', "fake123", "token"),
+    ('{\\"name\\":\\"API_KEY\\",\\"value\\":\\"fake123\\"}', "fake123", "api-key"),
+    ('{"name": "DB_PASSWORD", "type": "secret_text", "value": "hunter2"}', "hunter2", "password"),
+    ('<add key="ApiKey" value="fake123"/>', "fake123", "api-key"),
+    ('<add value="fake123" key="ApiKey"/>', "fake123", "api-key"),
+    ("password:\n  hunter2", "hunter2", "password"),
+    ("password:\n    'hunter2'\nnext: 1", "hunter2", "password"),
+    ("password: >-\n  hunter2\n", "hunter2", "password"),
+    ("| password | hunter2 |", "hunter2", "password"),
+    ("| user | sam |\n| **DB password**   | `hunter2`   |\n", "hunter2", "password"),
+    ("use hunter2 as the password", "hunter2", "password"),
+    ("Use `swordfish` as the admin password.", "swordfish", "password"),
+    ("using fake123456 as the API key for now", "fake123456", "api-key"),
+    ("root password was changed to hunter2", "hunter2", "password"),
+    ("the password has been reset to `swordfish`.", "swordfish", "password"),
+    ("credentials: admin:hunter2", "hunter2", "password"),
+    ("the credentials are sam:hunter2, keep them", "hunter2", "password"),
+    ("密码改成了 hunter2", "hunter2", "password"),
+    ("密码改成了hunter2，记住", "hunter2", "password"),
+    ("口令为 hunter2", "hunter2", "password"),
+    ("echo hunter2 | docker login -u sam --password-stdin", "hunter2", "password"),
+    ('echo "swordfish" | docker login r.example -u sam --password-stdin', "swordfish", "password"),
+    ("https://Fake0fake1Fa@host.example/x", "Fake0fake1Fa", "url-credential"),
+    ("https://fakefakefakefakefakefakefakefake@host.example/x", "fake" * 8, "url-credential"),
+    ("FlyV1 " + LETTERS[:40], LETTERS[:40], "fly-token"),
+]
 
-@pytest.mark.parametrize(("text", "secret", "kind"), [*ASSIGNED, *SAID])
+
+@pytest.mark.parametrize(("text", "secret", "kind"), [*ASSIGNED, *SAID, *APART])
 def test_a_value_that_belongs_to_a_secrets_name_is_masked(text: str, secret: str, kind: str) -> None:
     """Environment files, JSON, YAML, code, flags and sentences lose the value, and nothing else."""
     masked = redact(text)
@@ -365,6 +423,62 @@ HARMLESS = [
     "密码是必填的",
     "token 过期了",
     "密码 字段",
+    "密码改成了必填的",
+    # a name without a value of its own, or with one that is no secret
+    "- name: DB_PASSWORD\n  valueFrom:\n    secretKeyRef:",
+    "- name: DB_PASSWORD\n  value: $(DB_PASSWORD)",
+    "- name: REGION\n  value: west0123\n- name: DB_PASSWORD\n  valueFrom: vault",
+    '[{"name":"REGION","value":"west0123"},{"name":"DB_PASSWORD","from":"vault"}]',
+    "- name: Reset password\n  value: step2",
+    "- name: MAX_TOKENS\n  value: 4096",
+    '{"name":"password","value":""}',
+    '{"name":"password","type":"string","required":true}',
+    '{"name":"keyboard","value":"layout42"}',
+    '<add key="ApiKey" value="${API_KEY}"/>',
+    '<add key="PageSize" value="size20"/>',
+    "password:\n  type: string",
+    "password:\n  - hunter",
+    "password:\n  required\n",
+    "if token:\n    count+=1\n",
+    "if not password:\n    return\n",
+    "| password | string |",
+    "| password | varchar255 |",
+    "| token | required | sha256 |",
+    "use email as the password field",
+    "use sha256 as the password hash",
+    "use it as the password",
+    "the password was set to expire.",
+    "the password was changed yesterday",
+    "credentials: see docs/setup.md:42",
+    "credentials: arn:aws:iam::123456789012:role/ci",
+    "echo done | tee log",
+    "echo $TOKEN | docker login -u sam --password-stdin",
+    "echo hunter2 | wc -c",
+    "https://build-user-01@git.example/x",
+    # what only begins like a token
+    "pattern.matches",
+    "pat" + LETTERS[:14] + ".py",
+    "dp.pt.x and dp.state.value",
+    "module.atlasv1.client",
+    "pulse-deadbeef",
+    "pul-request",
+    "pscale_tkn_format_of_the_service",
+    "sntrys_token",
+    "ops_eyJ",
+    "HRKU-style-key-for-the-old-platform",
+    "lsv2_pt_token_of_the_service_account",
+    "nfp_payrolls_report",
+    "phx_new_project_generator_templates",
+    "vcp_connector_plugin_registry",
+    "sb_secret_key_of_the_project_goes_here",
+    "oy2",
+    "EAACEd",
+    "AKCp",
+    "FlyV1 tokens are long",
+    "Private-Lines: 14",
+    # colours between words
+    "\x1b[32mtests/test_\x1b[1mcart\x1b[0m.py\x1b[0m 12 passed",
+    "\x1b[1mtoken\x1b[0m: \x1b[36mstring\x1b[0m",
 ]
 
 
@@ -416,6 +530,37 @@ def test_a_secret_split_by_invisible_characters_is_masked() -> None:
     assert redact(f"使用 {split} 登录").text == "使用 [redacted:github-token] 登录"
 
 
+UNSEEN = ("\x1b[31m", "\x1b[0m\x1b[1;32m", "\x1b[K", "\\u001b[0m", "\\x1b[0m", "\u200b", "\ufeff\x1b[0m")
+
+
+@pytest.mark.parametrize("unseen", UNSEEN)
+@pytest.mark.parametrize("at", [2, 7, 16, 30])
+def test_a_token_is_masked_whole_though_something_unseen_parts_it(unseen: str, at: int) -> None:
+    """A colour code or a zero-width character in a token saves neither half of it; those elsewhere stay."""
+    text = f"\x1b[1mzero\u200bwidth\x1b[0m {GITHUB[:at]}{unseen}{GITHUB[at:]} end"
+
+    assert redact(text).text == "\x1b[1mzero\u200bwidth\x1b[0m [redacted:github-token] end"
+    assert redact(text).counts == {"github-token": 1}
+
+
+@pytest.mark.parametrize("unseen", UNSEEN)
+def test_a_named_value_is_masked_whole_though_something_unseen_parts_it(unseen: str) -> None:
+    """The same holds for a password without a shape."""
+    assert redact(f"password=hun{unseen}ter2x end").text == "password=[redacted:password] end"
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\\n"])
+def test_a_putty_key_loses_its_private_lines(line_end: str) -> None:
+    """Of such a file the private part goes; the public part and what follows stay."""
+    public = ("PuTTY-User-Key-File-2: ssh-rsa", "Public-Lines: 1", "AAAAFake", "Private-Lines: 3")
+    private = (LETTERS[:64], LETTERS[:64], f"{LETTERS[:10]}==", f"Private-MAC: {HEX[:40]}")
+
+    masked = redact(line_end.join((*public, *private, "after")))
+
+    assert masked.text == line_end.join((*public, "[redacted:private-key]", "after"))
+    assert masked.counts == {"private-key": 1}
+
+
 def test_invisible_characters_without_a_secret_stay() -> None:
     """Text that only holds such characters is not rewritten."""
     text = "zero\u200bwidth and 👩\u200d💻"
@@ -438,7 +583,7 @@ def test_a_letter_that_grows_when_folded_does_not_shift_the_mask() -> None:
 
 ANY_TEXT = st.text(max_size=200)
 PIECES = st.sampled_from(
-    [text for text, *_ in (*ASSIGNED, *SAID, *PLACED)]
+    [text for text, *_ in (*ASSIGNED, *SAID, *PLACED, *APART)]
     + HARMLESS
     + ["".join(parts) for parts in TOKENS.values()]
     + [
@@ -454,6 +599,11 @@ PIECES = st.sampled_from(
         " ",
         "[redacted:token]",
         "\x1b[0m",
+        "\u200b",
+        "name: ",
+        '"value":"',
+        "\n  ",
+        " | ",
         "密码是",
     ]
 )
@@ -525,6 +675,20 @@ def test_lines_do_not_change_each_other(secret_line: str, harmless_line: str) ->
         "_",
         "cookie:a=",
         "x",
+        "\x1b[0m",
+        "x\u200b",
+        "a\x1b[31mtoken=",
+        "name: token\n value: ",
+        '"value":"x","name":"token",',
+        "|password ",
+        "use ab as the password ",
+        "password:\n  ",
+        "credentials: a:",
+        "echo a | ",
+        "private-lines: 1\n" + "A" * 20 + "\n",
+        "dp.st.",
+        "fm2_" + "a" * 12 + "+",
+        "eyJ" + "a" * 12 + "..",
     ],
 )
 def test_time_grows_with_the_length_alone(piece: str) -> None:

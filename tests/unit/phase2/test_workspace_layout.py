@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from phase2_world import entry, selected, task
 
 from memory_pipeline.phase1.extract import clean_slug
-from memory_pipeline.phase2.layout import RAW_MEMORIES, lay_out, summary_path, summary_paths
+from memory_pipeline.phase2.layout import RAW_MEMORIES, lay_out, summary_path
 
 SAID = entry("use uv", thread="thread-a")
 
@@ -83,7 +83,7 @@ def test_file_names_are_plain_whatever_the_session_was_about(slug: str, started:
 def test_sessions_that_began_in_the_same_second_have_files_of_their_own() -> None:
     """The four letters tell threads of one time and one slug apart."""
     items = {f"thread-{number}": selected(f"thread-{number}") for number in range(50)}
-    assert len(set(summary_paths(items).values())) == 50
+    assert len({summary_path(item) for item in items.values()}) == 50
 
 
 @given(folder=st.text(max_size=3_000), branch=st.text(max_size=50))

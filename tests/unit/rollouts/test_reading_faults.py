@@ -113,11 +113,12 @@ def test_a_byte_order_mark_and_carriage_returns_cost_nothing(codex: Logs) -> Non
 
 
 def test_payloads_that_are_strings_are_counted_and_hide_nothing(codex: Logs) -> None:
-    """A payload of the wrong kind is an unknown line; its neighbours are read."""
+    """A payload of the wrong kind is a loss at its line, and no unknown type; its neighbours are read."""
     odd = [{"timestamp": AT, "type": kind, "payload": "text"} for kind in ("response_item", "event_msg")]
     events, reading = codex.reading([META, *odd, prompt("a")])
     assert [event.text for event in events] == ["a"]
-    assert dict(reading.unknown_types) == {"response_item": 1, "event_msg": 1}
+    assert reading.skipped_places == ((2, "bad_payload"), (3, "bad_payload"))
+    assert dict(reading.unknown_types) == {}
 
 
 def test_two_records_on_one_line_are_two(codex: Logs, claude: Logs) -> None:
