@@ -425,11 +425,20 @@ def _resolve_paths(config: Config, explicit_state_dir: str | None, environ: Mapp
     base = Path(config.path).parent if config.path else None
     state_dir = _resolve_state_dir(config.state_dir, base, explicit_state_dir, environ)
     memories_dir = _below(base, config.memories_dir, "memories_dir") if config.memories_dir else state_dir / "memories"
+    _check_memories_dir(memories_dir, state_dir)
     sources = SourcesConfig(
         codex=_resolve_home(config.sources.codex, Agent.CODEX, base, environ),
         claude=_resolve_home(config.sources.claude, Agent.CLAUDE, base, environ),
     )
     return dataclasses.replace(config, state_dir=str(state_dir), memories_dir=str(memories_dir), sources=sources)
+
+
+def _check_memories_dir(memories_dir: Path, state_dir: Path) -> None:
+    kept_apart = [state_dir / name for name in ("baseline", "baseline.new", "baseline.old", "staging", "replaced")]
+    if memories_dir == state_dir or memories_dir in state_dir.parents:
+        raise ConfigError(f"memories_dir: {memories_dir} holds the state folder {state_dir}; name a folder of its own")
+    if any(memories_dir == folder or folder in memories_dir.parents for folder in kept_apart):
+        raise ConfigError(f"memories_dir: {memories_dir} is used for other files of ours; name a folder of its own")
 
 
 def _resolve_state_dir(written: str, base: Path | None, explicit: str | None, environ: Mapping[str, str]) -> Path:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -19,6 +21,7 @@ EXIT_INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and end the program with the exit code that its interface promises."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    _make_output_safe()
     code = run(given)
     _flush()
     sys.exit(code)
@@ -45,6 +48,10 @@ def run(arguments: Sequence[str]) -> int:
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         return _failed(arguments, f"{place}{error.strerror or error}", 1)
+    except Exception as error:  # noqa: BLE001 - a fault of ours is one line too, and never quotes what was read
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{frame.name}, line {frame.lineno}"
+        return _failed(arguments, f"internal error: {type(error).__name__} in {where}; please report it", 1)
     return outcome if isinstance(outcome, int) else 0
 
 
@@ -55,6 +62,17 @@ def _failed(arguments: Sequence[str], message: str, exit_code: int) -> int:
         with suppress(OSError):  # what failed may be standard output itself
             print_json({"error": line, "exit_code": exit_code})
     return exit_code
+
+
+def _make_output_safe() -> None:
+    """Let output go nowhere when its stream is closed, and never fail over a character that the terminal lacks."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - it lives as long as the program
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _flush() -> None:

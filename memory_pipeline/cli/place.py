@@ -70,7 +70,7 @@ def open_app(config: Config, stop: threading.Event | None = None) -> Iterator[Ap
 
 @contextmanager
 def stoppable() -> Iterator[threading.Event]:
-    """Turn SIGINT and SIGTERM into an event that work looks at; a second signal ends the program at once."""
+    """Turn SIGINT, SIGTERM and SIGHUP into an event that work looks at; a second signal ends the program at once."""
     stop = threading.Event()
 
     def ask_to_stop(number: int, _frame: object) -> None:
@@ -78,7 +78,9 @@ def stoppable() -> Iterator[threading.Event]:
             os._exit(128 + number)
         stop.set()
 
-    before = {number: signal.signal(number, ask_to_stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    # A closed terminal asks to stop as well: what is in flight must be given back.
+    wanted = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, ask_to_stop) for number in wanted}
     try:
         yield stop
     finally:

@@ -28,6 +28,7 @@ from memory_pipeline.phase2.publish import (
     publish,
     read_staged,
     stage,
+    sweep_temporary,
 )
 from memory_pipeline.phase2.render import RENDERER_VERSION, as_bytes, render_handbook, render_summary
 from memory_pipeline.records import Memory, MemoryStatus, Phase2Counts, Phase2Outcome, SelectedThread
@@ -146,6 +147,7 @@ class Phase2:
 
     def _mend(self) -> list[str]:
         """Finish, or forget, what a crashed run left between two renames."""
+        sweep_temporary(self._places.workspace)
         staged = read_staged(self._places)
         if staged is None:
             return []

@@ -11,7 +11,7 @@ from pathlib import Path
 import orjson
 
 from memory_pipeline.errors import WorkspaceError
-from memory_pipeline.files import make_private_folder, sha256_hex, write_whole
+from memory_pipeline.files import TEMPORARY_PREFIX, make_private_folder, sha256_hex, write_whole
 from memory_pipeline.phase2.baseline import Baseline, read_baseline, read_workspace_file, write_baseline
 from memory_pipeline.phase2.layout import MEMORY_FILE, RAW_MEMORIES, SUMMARIES_FOLDER, SUMMARY_FILE
 from memory_pipeline.phase2.person import carry_edits, is_damaged
@@ -83,6 +83,14 @@ def read_staged(places: Places) -> Publication | None:
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def sweep_temporary(workspace: Path) -> None:
+    """Remove what a run that was killed while it wrote left beside its target. Only under the workspace lock."""
+    for folder in (workspace, workspace / SUMMARIES_FOLDER):
+        if not folder.is_symlink():
+            for left in folder.glob(f"{TEMPORARY_PREFIX}*"):
+                left.unlink(missing_ok=True)
 
 
 def discard_staged(places: Places) -> None:

@@ -86,8 +86,13 @@ class _Connection(sqlite3.Connection):
 
 
 def _make_private_file(path: Path) -> None:
-    # SQLite gives its -wal and -shm files the mode of the database.
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
+    # SQLite gives its -wal and -shm files the mode of the database. An existing database is never opened here: closing
+    # a descriptor drops every POSIX lock that this process holds on the file, those of SQLite's connections included,
+    # and another process would then take itself for the last one and delete the write-ahead log that is in use.
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE)
+    except FileExistsError:
+        return
     os.close(descriptor)
 
 
