@@ -94,6 +94,10 @@ def state(sentence: Sentence, begin: int, end: int, *, kind: EntryKind, correcti
         text, masked = text[: tail.start()], masked[: tail.start()]
     if text.count("(") < text.count(")"):
         text, masked = text.rstrip(")"), masked.rstrip(")")
+    elif text.count("(") > text.count(")"):
+        # What the bracket began lies behind the clause: half a remark says less than none.
+        cut = text.rfind("(")
+        text, masked = text[:cut].rstrip(), masked[:cut].rstrip()
     if not says_enough(masked):
         return None
     if kind not in {EntryKind.DECISION, EntryKind.KNOWLEDGE}:

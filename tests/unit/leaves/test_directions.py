@@ -435,3 +435,9 @@ def test_any_text_is_read_without_error_and_directions_are_its_own_words(text: s
 def test_quick_look_agrees_with_the_whole_search(text: str) -> None:
     """``gives_direction`` is true exactly when something is found."""
     assert gives_direction(text) == bool(find_directions(text))
+
+
+def test_half_a_bracket_is_no_part_of_a_statement() -> None:
+    """A remark in brackets that ran on behind the clause is left out, and what stands before it stays whole."""
+    (found,) = find_directions("Always use Node 20 (not 18, our CI is on 20).")
+    assert found.text == "Always use Node 20"
