@@ -179,9 +179,13 @@ class _Reader:
                 self._read(file, is_shared_out=True)
 
     def _read(self, file: RolloutFile, *, is_shared_out: bool) -> bool:
+        own = self._own_part(file)  # outside: a fault of the store is no fault of this log
         try:
-            own = self._own_part(file)
             facts = self._facts(file, own)
+            if own.own_from_byte and facts.forked_from is None:
+                # Another log took the fork's place under its name: nothing before the old offset is anyone else's.
+                own = OwnPart(foreign_hashes=own.foreign_hashes)
+                facts = self._facts(file, own)
             if facts.forked_from is not None and own.own_from_byte == 0:
                 own = OwnPart(foreign_hashes=own.foreign_hashes, own_from_byte=self._own_start(file, facts.forked_from))
                 facts = self._facts(file, own) if own.own_from_byte else facts

@@ -157,3 +157,17 @@ def test_a_copied_codex_fork_yields_only_what_it_adds(machine: Machine, *, paren
     machine.run()
     assert machine.said(NEW) == ["Always use uv in this project"]
     assert machine.thread(NEW).prompt_count == 1
+
+
+def test_a_log_that_replaced_a_fork_is_read_whole(machine: Machine) -> None:
+    """Where the fork's own part began says nothing about another log under the same name."""
+    parent = CodexSession(thread_id=OLD).prompt("From now on always run make lint.").answer("Understood.")
+    parent.write(machine.codex)
+    fork = CodexSession(thread_id=NEW, start=parent.start + timedelta(hours=3), meta={"forked_from_id": OLD})
+    fork.lines += [dict(line, timestamp=stamp(fork.start)) for line in parent.lines[1:]]
+    fork.prompt("Always use uv in this project.").answer("I will use uv.").write(machine.codex)
+    machine.run()
+    other = CodexSession(thread_id=NEW, start=fork.start)
+    other.prompt("Never force-push here.").answer("I never will.").write(machine.codex)
+    machine.run()
+    assert machine.said(NEW) == ["Never force-push here"]
