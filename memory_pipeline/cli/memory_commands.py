@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memory_pipeline.cli.place import EXIT_DONE, JSON_OPTION, Place, open_app
-from memory_pipeline.errors import UsageError
+from memory_pipeline.cli.place import EXIT_DONE, JSON_OPTION, Place, find_one, open_app
 
 if TYPE_CHECKING:
     from memory_pipeline.app import App
@@ -75,12 +74,5 @@ def memory_show(place: Place, *, memory_id: str, as_json: bool) -> int:
 
 
 def _find_memory(app: App, name: str, place: Place) -> Memory:
-    exact = app.store.memories.get(name)
-    if exact is not None:
-        return exact
-    found = app.store.memories.find_by_prefix(name, limit=2) if name else []
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise UsageError(f"{name} is the beginning of several memory ids; give more of it")
-    raise UsageError(f"there is no memory {name}; `{place.command('memory list')}` shows all")
+    store = app.store.memories
+    return find_one(name, store.get, store.find_by_prefix, noun="memory", listing=place.command("memory list"))

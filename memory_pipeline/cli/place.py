@@ -8,18 +8,21 @@ import shutil
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from memory_pipeline.config import Config, load_config
+from memory_pipeline.errors import UsageError
 
 if TYPE_CHECKING:
     from memory_pipeline.app import App
+
+T = TypeVar("T")
 
 EXIT_DONE = 0
 EXIT_FAILED = 1
@@ -86,3 +89,22 @@ def stoppable() -> Iterator[threading.Event]:
     finally:
         for number, action in before.items():
             signal.signal(number, action)
+
+
+def find_one(
+    name: str, get: Callable[[str], T | None], find_by_prefix: Callable[..., list[T]], *, noun: str, listing: str
+) -> T:
+    """Find what an id, or the beginning of one, names; ``listing`` is the command that shows all.
+
+    Raises:
+        UsageError: there is none, or the beginning fits several.
+    """
+    exact = get(name)
+    if exact is not None:
+        return exact
+    found = find_by_prefix(name, limit=2) if name else []
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UsageError(f"{name} is the beginning of several {noun} ids; give more of it")
+    raise UsageError(f"there is no {noun} {name}; `{listing}` shows all")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memory_pipeline.cli.place import EXIT_DONE, JSON_OPTION, Place, open_app
+from memory_pipeline.cli.place import EXIT_DONE, JSON_OPTION, Place, find_one, open_app
 from memory_pipeline.errors import UsageError
 from memory_pipeline.records import Gate, JobState
 
@@ -141,12 +141,5 @@ def _switch_thread(place: Place, thread: str, *, disabled: bool, as_json: bool) 
 
 
 def _find_thread(app: App, name: str, place: Place) -> IndexedThread:
-    exact = app.store.threads.get(name)
-    if exact is not None:
-        return exact
-    found = app.store.threads.find_by_prefix(name, limit=2) if name else []
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise UsageError(f"{name} is the beginning of several thread ids; give more of it")
-    raise UsageError(f"there is no thread {name}; `{place.command('threads list')}` shows all")
+    store = app.store.threads
+    return find_one(name, store.get, store.find_by_prefix, noun="thread", listing=place.command("threads list"))
