@@ -135,8 +135,9 @@ def test_no_bytes_raise(tmp_path_factory: pytest.TempPathFactory, content: bytes
     """What is no log at all is read to its end."""
     for agent in (Agent.CODEX, Agent.CLAUDE):
         logs = Logs(agent, tmp_path_factory.mktemp("bytes") / "home")
-        logs.events(content)
-        logs.facts(content)
+        _, reading = logs.reading(content)
+        assert 0 <= reading.understood_lines <= reading.total_lines
+        assert logs.facts(content).total_lines == reading.total_lines
 
 
 JSON = st.recursive(
@@ -158,5 +159,6 @@ def test_no_values_raise(tmp_path_factory: pytest.TempPathFactory, lines: list[t
     for agent in (Agent.CODEX, Agent.CLAUDE):
         logs = Logs(agent, tmp_path_factory.mktemp("values") / "home")
         rows = [{"timestamp": AT, "type": kind, "payload": value, "message": value} for kind, value in lines]
-        logs.events(rows)
-        logs.facts(rows)
+        _, reading = logs.reading(rows)
+        assert reading.total_lines == len(rows)
+        assert logs.facts(rows).total_lines == len(rows)
