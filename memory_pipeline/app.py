@@ -7,7 +7,7 @@ import random
 import socket
 import threading
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 
 from memory_pipeline.clock import Clock, SystemClock
@@ -16,9 +16,9 @@ from memory_pipeline.llm.port import Extractor
 from memory_pipeline.phase1.gates import apply_gates
 from memory_pipeline.phase1.index import Discovery, Progress, index_rollouts
 from memory_pipeline.phase1.run import Phase1
-from memory_pipeline.phase2.consolidate import Phase2
+from memory_pipeline.phase2.consolidate import Phase2, Preview
 from memory_pipeline.pipeline import PassOptions, Pipeline
-from memory_pipeline.records import RunCounts
+from memory_pipeline.records import JournalRecord, Phase2Counts, RunCounts
 from memory_pipeline.store.store import Store
 
 
@@ -76,6 +76,18 @@ class App:
         apply_gates(self.config, self.store, self.clock, force=force)
         return discovery
 
+    def take_in_hand(self, records: Sequence[JournalRecord]) -> Phase2Counts:
+        """Write down what the person does, and take it in at once where no other run holds the workspace."""
+        return self._phase2().take_in_hand(records)
+
+    def undo(self, consolidation_id: int, *, wait: bool = False) -> Phase2Counts:
+        """Undo one consolidation; see Phase2.undo."""
+        return self._phase2().undo(consolidation_id, wait=wait)
+
+    def preview(self) -> Preview:
+        """Say what a consolidation would do now; changes nothing."""
+        return self._phase2().preview()
+
     def regate(self) -> None:
         """Gate again after a person changed a switch."""
         apply_gates(self.config, self.store, self.clock, force=False)
@@ -84,8 +96,6 @@ class App:
         if self._extractor is None:
             # Built before anything is claimed, so that a missing key is said at once and costs no job its turn.
             self._extractor = self._build_extractor()
-        # Jitter only spreads retries over time; nothing that is stored or shown depends on it.
-        jitter = random.random
         phase1 = Phase1(
             self.config,
             self.store,
@@ -93,18 +103,21 @@ class App:
             extract=self._extractor.extract,
             abort_extractions=self._abort_extractions,
             owner=self._owner,
-            jitter=jitter,
+            jitter=random.random,
             stop=self.stop,
         )
-        phase2 = Phase2(
+        return Pipeline(phase1, self._phase2())
+
+    def _phase2(self) -> Phase2:
+        return Phase2(
             self.config,
             self.store,
             self.clock,
             owner=self._owner,
-            jitter=jitter,
+            # Jitter only spreads retries over time; nothing that is stored or shown depends on it.
+            jitter=random.random,
             should_stop=self.stop.is_set,
         )
-        return Pipeline(phase1, phase2)
 
     def _abort_extractions(self) -> None:
         if self._extractor is not None and self.config.model.is_paid:

@@ -119,6 +119,7 @@ class Phase2Config:
 
     max_candidates: int = 256
     max_unused_days: float = 30
+    extension_retention_days: float = 30
     cooldown_seconds: float = 0
     summary_max_bytes: int = 9_999
     memory_max_bytes: int = 100_000
@@ -169,6 +170,11 @@ class Config:
     def database_path(self) -> Path:
         """The SQLite database."""
         return self.state_path / "memory.db"
+
+    @property
+    def journal_path(self) -> Path:
+        """Our own log of what the person did to the memories."""
+        return self.state_path / "journal.jsonl"
 
 
 def load_config(
@@ -375,6 +381,7 @@ _AT_LEAST: Mapping[str, float] = {
     "phase1.backoff_max_seconds": 0,
     "phase2.max_candidates": 1,
     "phase2.max_unused_days": 0,
+    "phase2.extension_retention_days": 0,
     "phase2.cooldown_seconds": 0,
     "phase2.summary_max_bytes": 500,
     "phase2.memory_max_bytes": 2_000,

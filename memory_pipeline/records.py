@@ -503,26 +503,120 @@ class Memory:
     usage: Usage
 
 
+class Actor(StrEnum):
+    """Who proposes an operation."""
+
+    RULES = "rules"  # the curator of rules
+    MODEL = "model"  # a model as curator
+    PERSON = "person"  # by an edit of MEMORY.md, a note, or a command
+
+
 class OperationKind(StrEnum):
     """One typed change to the memories."""
 
     ADD = "add"  # a new memory that rests on an entry
     MERGE = "merge"  # an entry joins a memory that says the same
-    REWORD = "reword"  # says what its one remaining entry says now
+    REWORD = "reword"  # says what its entry says, or what the operation says in words of its entries
     SUPERSEDE = "supersede"  # a person's newer statement takes the place of their older one
     RETIRE = "retire"  # no longer told; findable, and can be restored
     RESTORE = "restore"  # told again
+    PIN = "pin"  # neither retention nor a curator takes it out
+    UNPIN = "unpin"
+    REVERT = "revert"  # is as it was before a consolidation that the person undid
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Operation:
-    """A change that a curator proposes, and then what was applied."""
+    """A change that a curator or the person proposes, and then what was applied."""
 
     kind: OperationKind
     memory_id: str
     reason: str
+    actor: Actor = Actor.RULES
     entry_id: str | None = None
     other_memory_id: str | None = None  # SUPERSEDE: the memory that takes its place
+    statement: str | None = None  # REWORD: the new wording, where it is not simply the entry's
+    condition: str | None = None  # REWORD: the new condition, where it is not simply the entry's
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """An operation that took effect, and the memory as it was before; None when the operation made it."""
+
+    operation: Operation
+    before: Memory | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AppliedOperation:
+    """One operation of the history: what was done, when, in which consolidation, and what stood before."""
+
+    operation: Operation
+    consolidation_id: int
+    at: float
+    before: Memory | None  # the memory as it was before; None when this operation made it
+
+
+class ConsolidationKind(StrEnum):
+    """What a consolidation was made for."""
+
+    RUN = "run"  # a run of phase two
+    PERSON = "person"  # a command of the person: only their words were taken in
+    UNDO = "undo"  # it undid another one
+    FORGET = "forget"  # it showed what a forgetting left
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Consolidation:
+    """One consolidation of the history."""
+
+    consolidation_id: int
+    kind: ConsolidationKind
+    state: str  # running, publishing, done or failed
+    started_at: float
+    finished_at: float | None
+    undoes: int | None  # the consolidation that this one undid
+    undone_by: int | None
+    operations: Mapping[str, int]  # operation -> count
+
+
+class JournalAction(StrEnum):
+    """What the person did, as one line of the journal tells it."""
+
+    ADD = "add"  # said something to remember
+    EDIT = "edit"  # worded a memory anew
+    RETIRE = "retire"  # took a memory out
+    RESTORE = "restore"  # had a memory told again
+    PIN = "pin"
+    UNPIN = "unpin"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JournalRecord:
+    """One line of the journal: what the person did, with the words that count."""
+
+    record_id: str  # the same deed found twice has the same id
+    action: JournalAction
+    at: float
+    origin: str  # "MEMORY.md", "command", "undo", or the path of a note in the workspace
+    memory_id: str | None = None  # all but ADD
+    kind: EntryKind | None = None
+    scope: str | None = None
+    condition: str = ""
+    statement: str = ""  # ADD, EDIT: what is said now; else what the memory said
+    was: str = ""  # EDIT: what the memory said before
+    was_condition: str = ""  # EDIT
+    speaker: Speaker = Speaker.USER  # whose words an ADD are: the person's, or an extension's (tool)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JournalLine:
+    """A record of the journal and where it stands."""
+
+    record: JournalRecord
+    byte_start: int
+    byte_end: int  # exclusive, without the line end
+    line_sha256: str
 
 
 class Phase2Outcome(StrEnum):

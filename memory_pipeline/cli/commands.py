@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from memory_pipeline import __version__
+from memory_pipeline.cli import hand_commands, history_commands  # noqa: F401 - they add to the group of memory_commands
 from memory_pipeline.cli.memory_commands import memory
 from memory_pipeline.cli.place import EXIT_DONE, JSON_OPTION, Place, open_app
 from memory_pipeline.cli.run_commands import daemon, run_command, run_once, run_options, scan

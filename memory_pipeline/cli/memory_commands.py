@@ -63,7 +63,7 @@ def memory_show(place: Place, *, memory_id: str, as_json: bool) -> int:
     from memory_pipeline.cli import output
 
     with open_app(place.load()) as app:
-        found = _find_memory(app, memory_id, place)
+        found = find_memory(app, memory_id, place)
         entries = app.store.extractions.standing_entries(found.entry_ids)
         operations = app.store.memories.operations_of(found.memory_id)
     if as_json:
@@ -73,6 +73,7 @@ def memory_show(place: Place, *, memory_id: str, as_json: bool) -> int:
     return EXIT_DONE
 
 
-def _find_memory(app: App, name: str, place: Place) -> Memory:
+def find_memory(app: App, name: str, place: Place) -> Memory:
+    """Find the memory that an id, or its beginning, names."""
     store = app.store.memories
     return find_one(name, store.get, store.find_by_prefix, noun="memory", listing=place.command("memory list"))

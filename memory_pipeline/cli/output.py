@@ -15,12 +15,14 @@ import orjson
 from memory_pipeline.clock import iso
 from memory_pipeline.config import Config
 from memory_pipeline.records import (
+    AppliedOperation,
+    Consolidation,
     Entry,
     EvidenceLine,
     Gate,
     IndexedThread,
     Memory,
-    Operation,
+    OperationKind,
     Phase1Counts,
     Phase2Counts,
     Phase2Outcome,
@@ -341,7 +343,7 @@ def print_thread(document: Mapping[str, Any], thread: IndexedThread) -> None:
         print_evidence(entry["evidence"])
 
 
-def print_memory(memory: Memory, entries: Sequence[Entry], operations: Sequence[Operation]) -> None:
+def print_memory(memory: Memory, entries: Sequence[Entry], operations: Sequence[AppliedOperation]) -> None:
     """Print one memory, what it rests on, and what was done to it."""
     document = memory_document(memory)
     condition = f" ({memory.condition})" if memory.condition else ""
@@ -358,8 +360,60 @@ def print_memory(memory: Memory, entries: Sequence[Entry], operations: Sequence[
         print_evidence(entry_document(entry)["evidence"])
     if operations:
         click.echo("\nHistory:")
-        for operation in operations:
-            click.echo(f"  {operation.kind}: {printable(operation.reason)}")
+        print_history(operations)
+
+
+def print_history(operations: Sequence[AppliedOperation]) -> None:
+    """Print what was done to a memory, oldest first."""
+    for applied in operations:
+        done = applied.operation
+        other = f" [{done.other_memory_id}]" if done.other_memory_id else ""
+        click.echo(f"  {short_time(applied.at)}  {done.kind}: {printable(done.reason)}{other}")
+        if done.kind is OperationKind.REWORD and applied.before is not None:
+            click.echo(f"      it said before: {printable(applied.before.statement)}")
+
+
+def operation_document(applied: AppliedOperation) -> dict[str, Any]:
+    """Return one operation of a history."""
+    done = applied.operation
+    return {
+        "operation": done.kind,
+        "actor": done.actor,
+        "at": iso(applied.at),
+        "consolidation": applied.consolidation_id,
+        "reason": done.reason,
+        "entry_id": done.entry_id,
+        "other_memory_id": done.other_memory_id,
+        "before": wording_document(applied.before),
+    }
+
+
+def consolidation_document(one: Consolidation) -> dict[str, Any]:
+    """Return one consolidation of the history."""
+    return {
+        "consolidation": one.consolidation_id,
+        "kind": one.kind,
+        "started_at": iso(one.started_at),
+        "finished_at": iso(one.finished_at),
+        "undoes": one.undoes,
+        "undone_by": one.undone_by,
+        "operations": dict(one.operations),
+    }
+
+
+def wording_document(one: Memory | None) -> dict[str, Any] | None:
+    """Return what a memory says and whether it is told; null for none."""
+    if one is None:
+        return None
+    return {
+        "kind": one.kind,
+        "scope": one.scope,
+        "condition": one.condition,
+        "statement": one.statement,
+        "status": one.status,
+        "pinned": one.pinned,
+        "reason": one.reason,
+    }
 
 
 def print_evidence(evidence: Sequence[Mapping[str, Any]]) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config
-from memory_pipeline.records import Gate, IndexedThread, JobState, RateLimit, Source
+from memory_pipeline.records import Agent, Gate, IndexedThread, JobState, RateLimit, Source
 from memory_pipeline.store.ledger import DAY_SECONDS, WEEK_SECONDS
 from memory_pipeline.store.store import Store
 
@@ -43,6 +43,8 @@ def apply_gates(config: Config, store: Store, clock: Clock, *, force: bool, budg
     )
     gates: dict[str, Gate | None] = {}
     for thread in store.threads.every():
+        if thread.agent is Agent.JOURNAL:
+            continue  # What the person wrote themselves is never held back.
         if not thread.is_shared_out:
             continue  # Which of its records are its own is not decided yet; the pass that read it will.
         gate = first_gate(thread, config, conditions)

@@ -29,6 +29,7 @@ class Baseline:
     settings: str = ""  # of the limits that the rendering depends on
     hashes: Mapping[str, str] = field(default_factory=dict)  # workspace path -> SHA-256
     line_memories: Sequence[str | None] = ()  # for each rendered line of MEMORY.md, the memory it came from
+    line_scopes: Sequence[str | None] = ()  # for each, the scope of its group
     rendered: bytes = b""
     published: bytes = b""  # MEMORY.md as it was written, with the person's text of that time
 
@@ -50,6 +51,7 @@ def read_baseline(folder: Path) -> Baseline:
             settings=str(manifest["settings"]),
             hashes={str(path): str(digest) for path, digest in manifest["files"].items()},
             line_memories=tuple(manifest["line_memories"]),
+            line_scopes=tuple(manifest["line_scopes"]),
             rendered=(folder / _RENDERED).read_bytes(),
             published=(folder / _FILES / MEMORY_FILE).read_bytes(),
         )
@@ -87,6 +89,7 @@ def write_baseline(
         "settings": settings,
         "files": {path: sha256_hex(content) for path, content in sorted(files.items())},
         "line_memories": [line.memory_id for line in handbook],
+        "line_scopes": [line.scope for line in handbook],
     }
     write_whole(fresh / _MANIFEST, orjson.dumps(manifest, option=orjson.OPT_INDENT_2))
     if folder.exists():

@@ -6,7 +6,7 @@ import dataclasses
 import logging
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,10 +15,14 @@ from memory_pipeline.config import Config
 from memory_pipeline.errors import InterruptedRunError, LockedError, MemoryPipelineError
 from memory_pipeline.files import make_private_folder, sha256_hex
 from memory_pipeline.lock import os_lock
-from memory_pipeline.phase2.baseline import Baseline, differences, read_baseline
+from memory_pipeline.phase2.baseline import Baseline, differences, read_baseline, read_workspace_file
 from memory_pipeline.phase2.curate import curate
+from memory_pipeline.phase2.deeds import Deed
+from memory_pipeline.phase2.edits import edits_of
+from memory_pipeline.phase2.hand import Hand, hand_written_by
 from memory_pipeline.phase2.layout import MEMORY_FILE, SUMMARY_FILE, lay_out
-from memory_pipeline.phase2.operations import MemoryBook
+from memory_pipeline.phase2.operations import MemoryBook, undone_key
+from memory_pipeline.phase2.placing import FormerWording
 from memory_pipeline.phase2.publish import (
     OnStep,
     Places,
@@ -31,7 +35,19 @@ from memory_pipeline.phase2.publish import (
     sweep_temporary,
 )
 from memory_pipeline.phase2.render import RENDERER_VERSION, as_bytes, render_handbook, render_summary
-from memory_pipeline.records import Memory, MemoryStatus, Phase2Counts, Phase2Outcome, SelectedThread
+from memory_pipeline.phase2.undo import undo_in
+from memory_pipeline.records import (
+    Agent,
+    Change,
+    ConsolidationKind,
+    Entry,
+    JournalRecord,
+    Memory,
+    MemoryStatus,
+    Phase2Counts,
+    Phase2Outcome,
+    SelectedThread,
+)
 from memory_pipeline.store.memories import LastConsolidation
 from memory_pipeline.store.store import Store
 
@@ -58,10 +74,23 @@ class _Plan:
     changes: dict[str, str]  # workspace path -> A, M or D
     settings: str
     waiting: set[str]  # entries looked at for the first time that contradict what only a person can settle
+    done: frozenset[str]  # records of the journal that were taken in
+    edits_taken_in: frozenset[str]  # the edits of MEMORY.md that the memories hold by now
+    kind: ConsolidationKind = ConsolidationKind.RUN
+    undoes: int | None = None
 
     @property
     def has_nothing_to_do(self) -> bool:
-        return not self.changes and not self.book.operations
+        return not self.changes and not self.book.operations and not self.done
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Preview:
+    """What a consolidation would do now."""
+
+    changes: Sequence[Change]
+    memories: Mapping[str, Memory]  # as they would stand then
+    files: Mapping[str, str]  # workspace path -> A, M or D
 
 
 class Phase2:
@@ -92,6 +121,7 @@ class Phase2:
             staging=config.state_path / "staging",
             replaced=config.state_path / "replaced",
         )
+        self._hand = Hand(config, store, clock)
 
     def run_once(self, *, wait: bool = False) -> Phase2Counts:
         """Consolidate if anything differs. With ``wait``, wait for another run to release the workspace.
@@ -99,6 +129,38 @@ class Phase2:
         Raises:
             InterruptedRunError: the run was stopped while it waited.
         """
+        return self._under_lock(lambda: self._run_locked(ConsolidationKind.RUN), wait=wait)
+
+    def take_in_hand(self, records: Sequence[JournalRecord], *, wait: bool = False) -> Phase2Counts:
+        """Write down what the person does, durably, then take in the journal and the edits of MEMORY.md alone.
+
+        Nothing else is placed or retired, no model is asked, and no cooldown holds. When another run holds the
+        workspace, that run or the next one takes it in.
+
+        Raises:
+            InterruptedRunError: the run was stopped while it waited.
+            OSError, LockedError: the journal can't be written.
+        """
+        self._hand.journal.append(records)
+        return self._under_lock(lambda: self._run_locked(ConsolidationKind.PERSON), wait=wait)
+
+    def undo(self, consolidation_id: int, *, wait: bool = False) -> Phase2Counts:
+        """Undo one consolidation: each memory that it changed, and nothing changed since, is as it was before.
+
+        Raises:
+            InterruptedRunError: the run was stopped while it waited.
+        """
+        return self._under_lock(lambda: self._undo_locked(consolidation_id), wait=wait)
+
+    def preview(self) -> Preview:
+        """Say what a consolidation would do now; changes nothing."""
+        deeds = self._hand.deeds_to_come(read_baseline(self._places.baseline), self._memory_file())
+        plan = self._plan(ConsolidationKind.RUN, deeds, must_publish=False)
+        publication = self._render(0, plan)
+        changes = _all_changes(publication, read_baseline(self._places.baseline), plan.changes)
+        return Preview(changes=plan.book.changes, memories=plan.book.memories, files=changes)
+
+    def _under_lock(self, body: Callable[[], Phase2Counts], *, wait: bool) -> Phase2Counts:
         started = time.monotonic()
         lock = workspace_lock_path(self._config.workspace_path)
         try:
@@ -106,7 +168,7 @@ class Phase2:
             with os_lock(
                 lock, purpose="phase two", wait_seconds=math.inf if wait else 0, should_stop=self._should_stop
             ):
-                counts = self._run_locked()
+                counts = body()
         except LockedError as error:
             return Phase2Counts(outcome=Phase2Outcome.LOCKED, problems=(str(error),), seconds=_since(started))
         except InterruptedRunError:
@@ -116,7 +178,7 @@ class Phase2:
             return Phase2Counts(outcome=Phase2Outcome.FAILED, problems=(problem,), seconds=_since(started))
         return _with_seconds(counts, _since(started))
 
-    def _run_locked(self) -> Phase2Counts:
+    def _run_locked(self, kind: ConsolidationKind) -> Phase2Counts:
         last = self._store.memories.last_consolidation()
         if last is not None and last.retry_at is not None and last.retry_at > self._clock.now():
             problem = f"the last consolidation failed ({last.error}); the next try is due at {iso(last.retry_at)}"
@@ -127,17 +189,18 @@ class Phase2:
             if last is None:
                 raise
             return self._failed(last.consolidation_id, last, error, [])
+        self._hand.write_down_edits(read_baseline(self._places.baseline), self._memory_file())
         last = self._store.memories.last_consolidation()
-        plan = self._plan(must_publish=last is not None and last.state == "publishing")
+        plan = self._plan(kind, self._hand.deeds(), must_publish=last is not None and last.state == "publishing")
         while plan.has_nothing_to_do and plan.waiting:
             # All that was looked at waits for a person: noted, so that what stands behind it in the backlog is read.
             self._store.memories.mark_waiting(plan.waiting)
-            plan = self._plan(must_publish=False)
+            plan = self._plan(kind, self._hand.deeds(), must_publish=False)
         if not plan.selection and not plan.book.memories:
             return Phase2Counts(outcome=Phase2Outcome.NO_INPUTS, problems=tuple(notes))
         if plan.has_nothing_to_do:
             return Phase2Counts(outcome=Phase2Outcome.NO_CHANGES, selected=len(plan.selection), problems=tuple(notes))
-        opens_at = self._cooldown_until()
+        opens_at = self._cooldown_until() if kind is ConsolidationKind.RUN else None
         if opens_at is not None:
             problem = f"the workspace changed, but phase2.cooldown_seconds holds until {iso(opens_at)}"
             return Phase2Counts(
@@ -160,40 +223,107 @@ class Phase2:
         discard_staged(self._places)
         return notes
 
-    def _plan(self, *, must_publish: bool) -> _Plan:
-        selection = self._store.extractions.select(limit=self._config.phase2.max_candidates)
+    def _undo_locked(self, consolidation_id: int) -> Phase2Counts:
+        notes = self._mend()
+        self._hand.write_down_edits(read_baseline(self._places.baseline), self._memory_file())
         memories = self._store.memories.every()
+        book = self._book(memories, [])
+        skipped = undo_in(book, self._store.memories, consolidation_id)
+        if skipped:
+            notes.append(f"left as they are, because later consolidations changed them too: {', '.join(skipped)}")
+        if not book.operations:
+            return Phase2Counts(outcome=Phase2Outcome.NO_CHANGES, problems=tuple(notes))
+        done = self._hand.write_down_undoing(book, consolidation_id)
+        plan = self._lay_out(book, kind=ConsolidationKind.UNDO, done=done, undoes=consolidation_id)
+        return self._consolidate(plan, self._store.memories.last_consolidation(), notes)
+
+    def _memory_file(self) -> bytes | None:
+        return read_workspace_file(self._places.workspace, MEMORY_FILE)
+
+    def _plan(self, kind: ConsolidationKind, deeds: Sequence[Deed], *, must_publish: bool) -> _Plan:
+        memories = self._store.memories.every()
+        is_run = kind is ConsolidationKind.RUN
+        limit = self._config.phase2.max_candidates
         # A backlog larger than the selection is placed over several consolidations, so that everything has its turn.
-        to_place = self._store.memories.threads_to_place(limit=self._config.phase2.max_candidates)
-        read = sorted({item.thread.thread_id for item in selection} | set(to_place))
-        unplaced = self._store.memories.unplaced_entries(read)
-        placed = self._store.extractions.standing_entries(sorted({e for m in memories for e in m.entry_ids}))
-        book = MemoryBook(memories, placed | {entry.entry_id: entry for entry in unplaced}, now=self._clock.now())
-        curate(
+        to_place = self._store.memories.threads_to_place(limit=limit) if is_run else []
+        selected = [item.thread.thread_id for item in self._store.extractions.select(limit=limit)] if is_run else []
+        unplaced = self._store.memories.unplaced_entries(sorted({*selected, *to_place}))
+        book = self._book(memories, [*unplaced, *(deed.entry for deed in deeds if deed.entry is not None)])
+        done = curate(
             book,
             unplaced,
             self._store.memories.former_threads(),
-            max_unused_days=self._config.phase2.max_unused_days,
+            max_unused_days=self._config.phase2.max_unused_days if is_run else 0,
             now=self._clock.now(),
+            deeds=deeds,
+            former_wordings=self._former_wordings(),
         )
+        waiting = {entry.entry_id for entry in unplaced if entry.thread_id in to_place}
+        return self._lay_out(
+            book,
+            kind=kind,
+            done=done,
+            waiting=waiting - {entry_id for _, entry_id in book.placements},
+            must_publish=must_publish,
+        )
+
+    def _book(self, memories: Sequence[Memory], entries: Sequence[Entry]) -> MemoryBook:
+        placed = self._store.extractions.standing_entries(sorted({e for m in memories for e in m.entry_ids}))
+        return MemoryBook(
+            memories,
+            placed | {entry.entry_id: entry for entry in entries},
+            now=self._clock.now(),
+            undone=frozenset(undone_key(operation) for operation in self._store.memories.undone_operations()),
+            hand_written=hand_written_by(memories, placed),
+        )
+
+    def _former_wordings(self) -> dict[str, list[FormerWording]]:
+        former: dict[str, list[FormerWording]] = {}
+        for applied in self._store.memories.rewordings_by_person():
+            if applied.before is not None:
+                former.setdefault(applied.operation.memory_id, []).append(
+                    FormerWording(
+                        statement=applied.before.statement, condition=applied.before.condition, until=applied.at
+                    )
+                )
+        return former
+
+    def _lay_out(
+        self,
+        book: MemoryBook,
+        *,
+        kind: ConsolidationKind,
+        done: frozenset[str],
+        waiting: set[str] | None = None,
+        undoes: int | None = None,
+        must_publish: bool = False,
+    ) -> _Plan:
+        """Say what the workspace would hold, and how that differs from what it held last."""
+        selection = self._store.extractions.select(limit=self._config.phase2.max_candidates)
         active = _active(book)
         cited = self._store.extractions.get_selected(sorted({t for m in active for t in m.thread_ids}))
-        inputs = lay_out(selection, cited)
+        told = [item for item in cited if item.thread.agent is not Agent.JOURNAL]
+        inputs = lay_out(selection, told)
         baseline = read_baseline(self._places.baseline)
         settings = self._rendering_settings()
         changes = _changes(inputs, baseline, self._places.workspace, settings)
         if must_publish:
             # The memories changed, and what was staged to show it is lost.
             changes.setdefault(MEMORY_FILE, "M")
+        taken_in = done | self._store.memories.taken_in()
+        edits = {edit.edit_id for edit in edits_of(baseline, self._memory_file())}
         return _Plan(
             selection=selection,
             book=book,
-            threads={item.thread.thread_id: item for item in (*selection, *cited)},
+            threads={item.thread.thread_id: item for item in (*selection, *told)},
             inputs=inputs,
             changes=changes,
             settings=settings,
-            waiting={entry.entry_id for entry in unplaced if entry.thread_id in to_place}
-            - {entry_id for _, entry_id in book.placements},
+            waiting=waiting or set(),
+            done=done,
+            edits_taken_in=frozenset(edits & taken_in),
+            kind=kind,
+            undoes=undoes,
         )
 
     def _rendering_settings(self) -> str:
@@ -209,7 +339,9 @@ class Phase2:
 
     def _consolidate(self, plan: _Plan, last: LastConsolidation | None, notes: list[str]) -> Phase2Counts:
         started = time.monotonic()
-        consolidation_id = self._store.memories.begin(owner=self._owner, now=self._clock.now())
+        consolidation_id = self._store.memories.begin(
+            owner=self._owner, now=self._clock.now(), kind=plan.kind, undoes=plan.undoes
+        )
         try:
             publication = self._render(consolidation_id, plan)
             check(publication, summary_max_bytes=self._config.phase2.summary_max_bytes)
@@ -220,8 +352,10 @@ class Phase2:
                 consolidation_id,
                 plan.book.changed,
                 plan.book.placements,
-                plan.book.operations,
+                plan.book.changes,
+                removals=plan.book.removals,
                 waiting=plan.waiting,
+                journal_records=plan.done,
                 now=self._clock.now(),
             ):
                 discard_staged(self._places)
@@ -250,14 +384,16 @@ class Phase2:
     def _render(self, consolidation_id: int, plan: _Plan) -> Publication:
         active = _active(plan.book)
         limits = self._config.phase2
-        handbook = render_handbook(active, plan.threads, max_bytes=limits.memory_max_bytes)
-        summary = render_summary(active, plan.threads, max_bytes=limits.summary_max_bytes)
+        by_hand = plan.book.hand_written
+        handbook = render_handbook(active, plan.threads, max_bytes=limits.memory_max_bytes, hand_written=by_hand)
+        summary = render_summary(active, plan.threads, max_bytes=limits.summary_max_bytes, hand_written=by_hand)
         return Publication(
             consolidation_id=consolidation_id,
             settings=plan.settings,
             handbook=handbook,
             files={**plan.inputs, SUMMARY_FILE: summary},
             watermark=max((item.extraction.source_updated_at for item in plan.selection), default=0.0),
+            taken_in=plan.edits_taken_in,
         )
 
     def _failed(

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 
 from memory_pipeline.records import (
     STATED_KINDS,
+    Actor,
+    Change,
     Entry,
     EvidenceLine,
     Memory,
@@ -17,28 +19,67 @@ from memory_pipeline.records import (
     Speaker,
     Usage,
 )
+from memory_pipeline.redact import redact
 from memory_pipeline.statements import statement_fault
 
 #: When and where something was said: time, thread, place in the log, entry. The greater is the newer word.
 Said = tuple[float, str, int, str]
 
+#: What identifies an operation that the person undid, so that it does not come back by itself.
+Undone = tuple[OperationKind, str, str | None, str | None]
+
+#: More operations than this in one consolidation are a fault of whoever proposes them; the rest waits for the next.
+MOST_OPERATIONS = 20_000
+
+#: Why an entry can't be rested on when nothing better is known.
+NO_SUCH_ENTRY = "rests on an entry that does not exist or was withdrawn"
+
+UNDONE_REASON = "the person undid what made it"
+
 
 class MemoryBook:
     """The memories as they would stand after the operations applied so far. Nothing is stored until all are."""
 
-    def __init__(self, memories: Iterable[Memory], entries: Mapping[str, Entry], *, now: float) -> None:
-        """Take all memories and every entry that an operation may name, by id."""
+    def __init__(
+        self,
+        memories: Iterable[Memory],
+        entries: Mapping[str, Entry],
+        *,
+        now: float,
+        undone: frozenset[Undone] = frozenset(),
+        hand_written: frozenset[str] = frozenset(),
+        most_operations: int = MOST_OPERATIONS,
+    ) -> None:
+        """Take all memories and every entry that an operation may name, by id.
+
+        ``undone`` are the operations that the person undid (see undone_key); ``hand_written`` the memories whose
+        wording is the person's own, from their own hand.
+        """
         self._memories = {memory.memory_id: memory for memory in memories}
         self._entries = dict(entries)
         self._now = now
-        self.operations: list[Operation] = []
+        self._undone = undone
+        self._hand_written = set(hand_written)
+        self._most_operations = most_operations
+        self.changes: list[Change] = []
         self.placements: list[tuple[str, str]] = []
+        self.removals: list[tuple[str, str]] = []
         self._changed: dict[str, None] = {}
 
     @property
     def memories(self) -> Mapping[str, Memory]:
         """All memories by id."""
         return self._memories
+
+    @property
+    def operations(self) -> list[Operation]:
+        """What was applied, in order."""
+        return [change.operation for change in self.changes]
+
+    @property
+    def hand_written(self) -> frozenset[str]:
+        """The memories whose wording is from the person's own hand."""
+        return frozenset(self._hand_written)
 
     @property
     def changed(self) -> list[Memory]:
@@ -49,30 +90,60 @@ class MemoryBook:
         """Check and apply one operation; returns why it is refused, None when it took effect."""
         refusal = self._check(operation)
         if refusal is None:
+            before = self._memories.get(operation.memory_id)
             self._carry_out(operation)
-            self.operations.append(operation)
+            self.changes.append(Change(operation=operation, before=before))
         return refusal
 
+    # --- checks ---
+
     def _check(self, operation: Operation) -> str | None:
+        if len(self.changes) >= self._most_operations:
+            return "passes the number of operations that one consolidation may hold"
+        if operation.actor is not Actor.PERSON and self._was_undone(operation):
+            return "the person undid this"
         entry = self._entries.get(operation.entry_id) if operation.entry_id else None
         if operation.entry_id and entry is None:
-            return "rests on an entry that does not exist or was withdrawn"
+            return NO_SUCH_ENTRY
         memory = self._memories.get(operation.memory_id)
         if operation.kind is OperationKind.ADD:
             if memory is not None:
                 return "there is a memory of this id already"
-            return "rests on no entry" if entry is None else _fault(entry)
+            return "rests on no entry" if entry is None else _fault(entry.statement, entry.condition)
         if memory is None:
             return "there is no such memory"
-        if operation.kind in (OperationKind.MERGE, OperationKind.REWORD):
-            return "rests on no entry" if entry is None else _check_joining(memory, entry, operation.kind)
+        if operation.kind is OperationKind.MERGE:
+            return "rests on no entry" if entry is None else _check_joining(memory, entry)
+        if operation.kind is OperationKind.REWORD:
+            return self._check_reword(memory, entry, operation)
         if operation.kind is OperationKind.SUPERSEDE:
             return self._check_supersede(memory, operation)
-        if operation.kind is OperationKind.RETIRE and memory.status is MemoryStatus.RETIRED:
-            return "is retired already"
+        if operation.kind is OperationKind.RETIRE:
+            return self._check_retire(memory, entry, operation)
         if operation.kind is OperationKind.RESTORE and memory.status is MemoryStatus.ACTIVE:
             return "is told already"
+        if operation.kind in (OperationKind.PIN, OperationKind.UNPIN):
+            return self._check_pin(memory, operation)
         return None
+
+    def _was_undone(self, operation: Operation) -> bool:
+        if undone_key(operation) not in self._undone:
+            return False
+        # What lost its evidence is retired all the same.
+        memory = self._memories.get(operation.memory_id)
+        return operation.kind is not OperationKind.RETIRE or (memory is not None and bool(memory.entry_ids))
+
+    def _check_reword(self, memory: Memory, entry: Entry | None, operation: Operation) -> str | None:
+        if operation.actor is not Actor.PERSON and memory.memory_id in self._hand_written and memory.entry_ids:
+            return "would drop the person's own words"
+        if entry is None:
+            return "rests on no entry"
+        if entry.scope != memory.scope:
+            return "mixes scopes"
+        if operation.statement is None and entry.entry_id in memory.entry_ids:
+            return "rests on that entry already"
+        statement, condition = _wording(operation, entry)
+        return _fault(statement, condition)
 
     def _check_supersede(self, memory: Memory, operation: Operation) -> str | None:
         newer = self._memories.get(operation.other_memory_id or "")
@@ -82,7 +153,42 @@ class MemoryBook:
             return "mixes scopes"
         if self.is_persons_word(memory) and not self.is_persons_word(newer):
             return "what a person stated is superseded only by what a person stated"
+        if self._leads_to(newer, memory.memory_id):
+            return "would supersede in a circle"
         return None
+
+    def _leads_to(self, memory: Memory, memory_id: str) -> bool:
+        seen: set[str] = set()
+        following: Memory | None = memory
+        while following is not None and following.status is MemoryStatus.SUPERSEDED:
+            if following.superseded_by == memory_id or following.memory_id in seen:
+                return True
+            seen.add(following.memory_id)
+            following = self._memories.get(following.superseded_by or "")
+        return False
+
+    def _check_retire(self, memory: Memory, entry: Entry | None, operation: Operation) -> str | None:
+        if operation.actor is Actor.PERSON and memory.reason != operation.reason:
+            return None  # also of what is retired already: it must not come back by itself any more
+        if memory.status is MemoryStatus.RETIRED:
+            return "is retired already"
+        if not memory.entry_ids:
+            return None
+        if memory.pinned:
+            return "the person pinned it"
+        if self.is_persons_word(memory) and not (entry is not None and is_persons_word(entry)):
+            return "what a person stated is retired only on a person's word"
+        return None
+
+    def _check_pin(self, memory: Memory, operation: Operation) -> str | None:
+        if operation.actor is not Actor.PERSON:
+            return "only a person pins"
+        wanted = operation.kind is OperationKind.PIN
+        if memory.pinned is wanted:
+            return "is pinned already" if wanted else "is not pinned"
+        return None
+
+    # --- what is asked about memories ---
 
     def is_persons_word(self, memory: Memory) -> bool:
         """Whether a memory says what a person stated, and does not only come from an assistant or a tool."""
@@ -95,16 +201,25 @@ class MemoryBook:
     def _entries_of(self, memory: Memory) -> list[Entry]:
         return [self._entries[entry_id] for entry_id in memory.entry_ids if entry_id in self._entries]
 
+    # --- carrying out ---
+
     def _carry_out(self, operation: Operation) -> None:
         entry = self._entries.get(operation.entry_id or "")
         if operation.kind is OperationKind.ADD and entry is not None:
             self._put(new_memory(operation.memory_id, entry, now=self._now))
             self.placements.append((operation.memory_id, entry.entry_id))
+            self._note_hand(operation)
             return
         memory = self._memories[operation.memory_id]
         if operation.kind in (OperationKind.MERGE, OperationKind.REWORD) and entry is not None:
-            self._put(_joined(memory, entry, reword=operation.kind is OperationKind.REWORD))
-            self.placements.append((memory.memory_id, entry.entry_id))
+            joined = memory if entry.entry_id in memory.entry_ids else _joined(memory, entry)
+            if operation.kind is OperationKind.REWORD:
+                statement, condition = _wording(operation, entry)
+                joined = dataclasses.replace(joined, statement=statement, condition=condition)
+                self._note_hand(operation)
+            self._put(joined)
+            if entry.entry_id not in memory.entry_ids:
+                self.placements.append((memory.memory_id, entry.entry_id))
         elif operation.kind is OperationKind.SUPERSEDE:
             self._put(
                 dataclasses.replace(
@@ -118,27 +233,73 @@ class MemoryBook:
             self._put(dataclasses.replace(memory, status=MemoryStatus.RETIRED, reason=operation.reason))
         elif operation.kind is OperationKind.RESTORE:
             self._put(dataclasses.replace(memory, status=MemoryStatus.ACTIVE, superseded_by=None, reason=""))
+        elif operation.kind in (OperationKind.PIN, OperationKind.UNPIN):
+            self._put(dataclasses.replace(memory, pinned=operation.kind is OperationKind.PIN))
+
+    def _note_hand(self, operation: Operation) -> None:
+        if operation.actor is Actor.PERSON:
+            self._hand_written.add(operation.memory_id)
+        else:
+            self._hand_written.discard(operation.memory_id)
+
+    def revert(self, memory_id: str, before: Memory | None, *, reason: str) -> None:
+        """Let a memory stand again as it was before a consolidation.
+
+        One that the consolidation made is retired and keeps its entries, so that they are not placed anew.
+        """
+        memory = self._memories[memory_id]
+        if before is None:
+            reverted = dataclasses.replace(
+                memory, status=MemoryStatus.RETIRED, superseded_by=None, reason=UNDONE_REASON
+            )
+        else:
+            reverted = dataclasses.replace(before, supersedes=memory.supersedes, usage=memory.usage)
+            gained = [entry_id for entry_id in memory.entry_ids if entry_id not in before.entry_ids]
+            lost = [entry_id for entry_id in before.entry_ids if entry_id not in memory.entry_ids]
+            self.removals += [(memory_id, entry_id) for entry_id in gained]
+            self.placements += [(memory_id, entry_id) for entry_id in lost]
+        operation = Operation(kind=OperationKind.REVERT, memory_id=memory_id, reason=reason, actor=Actor.PERSON)
+        self._put(reverted)
+        self.changes.append(Change(operation=operation, before=memory))
 
     def _put(self, memory: Memory) -> None:
         self._memories[memory.memory_id] = memory
         self._changed[memory.memory_id] = None
 
 
-def _check_joining(memory: Memory, entry: Entry, kind: OperationKind) -> str | None:
+def undone_key(operation: Operation) -> Undone:
+    """Return what identifies an operation among those that the person undid."""
+    entry_id = operation.entry_id if operation.kind in (OperationKind.MERGE, OperationKind.REWORD) else None
+    return operation.kind, operation.memory_id, entry_id, operation.other_memory_id
+
+
+def _check_joining(memory: Memory, entry: Entry) -> str | None:
     if entry.scope != memory.scope:
         return "mixes scopes"
     if entry.entry_id in memory.entry_ids:
         return "rests on that entry already"
-    return _fault(entry) if kind is OperationKind.REWORD else None
+    return None
 
 
-def _fault(entry: Entry) -> str | None:
-    """Name the rule that an entry breaks; a condition may say nothing, but not change the structure around it."""
-    fault = statement_fault(entry.statement)
-    if fault is None and entry.condition:
-        in_condition = statement_fault(entry.condition)
-        fault = f"condition: {in_condition}" if in_condition not in (None, "empty") else None
-    return fault
+def _wording(operation: Operation, entry: Entry) -> tuple[str, str]:
+    """The statement and condition that a rewording leads to."""
+    statement = entry.statement if operation.statement is None else operation.statement
+    condition = entry.condition if operation.condition is None else operation.condition
+    return statement, condition
+
+
+def _fault(statement: str, condition: str) -> str | None:
+    """Name the rule that a wording breaks; a condition may say nothing, but not change the structure around it."""
+    fault = statement_fault(statement)
+    if fault is not None:
+        return fault
+    if condition:
+        in_condition = statement_fault(condition)
+        if in_condition not in (None, "empty"):
+            return f"condition: {in_condition}"
+    if redact(statement).text != statement or redact(condition).text != condition:
+        return "holds a secret"
+    return None
 
 
 def new_memory(memory_id: str, entry: Entry, *, now: float) -> Memory:
@@ -192,12 +353,10 @@ def _telling_lines(entry: Entry) -> list[EvidenceLine]:
     return by_user or list(entry.evidence)
 
 
-def _joined(memory: Memory, entry: Entry, *, reword: bool) -> Memory:
+def _joined(memory: Memory, entry: Entry) -> Memory:
     at = said_at(entry)
     return dataclasses.replace(
         memory,
-        statement=entry.statement if reword else memory.statement,
-        condition=entry.condition if reword else memory.condition,
         first_seen=min(memory.first_seen, at),
         last_confirmed=max(memory.last_confirmed, at),
         entry_ids=(*memory.entry_ids, entry.entry_id),

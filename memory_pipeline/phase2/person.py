@@ -27,7 +27,7 @@ def carry_edits(
 
     if on_disk is None or is_damaged(published_before, on_disk):
         on_disk = published_before
-    base, theirs, ours = (_lines(text) for text in (rendered_before, on_disk, rendered_now))
+    base, theirs, ours = (lines_of(text) for text in (rendered_before, on_disk, rendered_now))
     if memories_before and memories_now:
         taken_out = _memories_taken_out(base, theirs, memories_before)
         ours = [line for line, memory in zip(ours, memories_now, strict=True) if memory not in taken_out]
@@ -42,10 +42,10 @@ def carry_edits(
 
 def is_damaged(published_before: bytes, on_disk: bytes) -> bool:
     """Whether a file lost more than half of the lines that say something: then it was damaged, not edited."""
-    before = [line for line in _lines(published_before) if line.strip()]
+    before = [line for line in lines_of(published_before) if line.strip()]
     if not before:
         return False
-    left = set(_lines(on_disk))
+    left = set(lines_of(on_disk))
     return sum(line in left for line in before) * 2 < len(before)
 
 
@@ -81,7 +81,8 @@ def _resolve(base: Sequence[bytes], theirs: Sequence[bytes], ours: Sequence[byte
     return kept
 
 
-def _lines(text: bytes) -> list[bytes]:
+def lines_of(text: bytes) -> list[bytes]:
+    """Split a file of the workspace into its lines, each with its newline."""
     # On newlines only: other characters that some call line ends may stand inside a person's line. What an editor
     # does to the file as a whole, a byte order mark or other line ends, is no edit.
     text = text.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")

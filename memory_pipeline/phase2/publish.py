@@ -13,6 +13,7 @@ import orjson
 from memory_pipeline.errors import WorkspaceError
 from memory_pipeline.files import TEMPORARY_PREFIX, make_private_folder, sha256_hex, write_whole
 from memory_pipeline.phase2.baseline import Baseline, read_baseline, read_workspace_file, write_baseline
+from memory_pipeline.phase2.edits import without_edits
 from memory_pipeline.phase2.layout import MEMORY_FILE, RAW_MEMORIES, SUMMARIES_FOLDER, SUMMARY_FILE
 from memory_pipeline.phase2.person import carry_edits, is_damaged
 from memory_pipeline.phase2.render import RenderedLine, as_bytes
@@ -36,6 +37,7 @@ class Publication:
     handbook: Sequence[RenderedLine]  # MEMORY.md as rendered, without the person's own text
     files: Mapping[str, bytes]  # all other files by workspace path
     watermark: float
+    taken_in: frozenset[str] = frozenset()  # the person's edits of MEMORY.md that the memories hold by now
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,7 +67,8 @@ def stage(places: Places, publication: Publication) -> None:
         "settings": publication.settings,
         "watermark": publication.watermark,
         "files": sorted(publication.files),
-        "handbook": [[line.text, line.memory_id] for line in publication.handbook],
+        "handbook": [[line.text, line.memory_id, line.scope] for line in publication.handbook],
+        "taken_in": sorted(publication.taken_in),
     }
     write_whole(places.staging / _JOURNAL, orjson.dumps(journal))
 
@@ -78,7 +81,11 @@ def read_staged(places: Places) -> Publication | None:
             consolidation_id=int(journal["consolidation_id"]),
             settings=str(journal["settings"]),
             watermark=float(journal["watermark"]),
-            handbook=[RenderedLine(text=text, memory_id=memory_id) for text, memory_id in journal["handbook"]],
+            handbook=[
+                RenderedLine(text=text, memory_id=memory_id, scope=scope)
+                for text, memory_id, scope in journal["handbook"]
+            ],
+            taken_in=frozenset(journal["taken_in"]),
             files={path: (places.staging / _STAGED / path).read_bytes() for path in journal["files"]},
         )
     except (OSError, ValueError, KeyError, TypeError):
@@ -170,7 +177,7 @@ def _write_files(
             f"changed by someone else and restored, since only {MEMORY_FILE} is yours to edit: {_named(changed)}"
         )
     rendered = as_bytes(publication.handbook)
-    handbook = _publish_handbook(places, baseline, publication.handbook, before, notes)
+    handbook = _publish_handbook(places, baseline, publication, before, notes)
     on_step(f"wrote {MEMORY_FILE}")
     for path in sorted(set(baseline.hashes) - set(publication.files)):
         if path.startswith(f"{SUMMARIES_FOLDER}/"):
@@ -212,12 +219,13 @@ def _refuse_linked_folder(workspace: Path, target: Path) -> None:
 def _publish_handbook(
     places: Places,
     baseline: Baseline,
-    handbook: Sequence[RenderedLine],
+    publication: Publication,
     before: dict[str, bytes | None],
     notes: list[str],
 ) -> bytes:
     """Write MEMORY.md with what the person wrote into it, also into what they saved a moment ago."""
     target = places.workspace / MEMORY_FILE
+    handbook, taken_in = publication.handbook, publication.taken_in
     rendered = as_bytes(handbook)
     while True:
         on_disk = read_workspace_file(places.workspace, MEMORY_FILE)
@@ -226,7 +234,7 @@ def _publish_handbook(
         merged = carry_edits(
             rendered_before=baseline.rendered,
             published_before=baseline.published,
-            on_disk=on_disk,
+            on_disk=without_edits(baseline, on_disk, taken_in),
             rendered_now=rendered,
             memories_before=baseline.line_memories,
             memories_now=[line.memory_id for line in handbook],

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from memory_pipeline.clock import iso, iso_date
@@ -28,14 +29,19 @@ MOST_TASKS_SHOWN = 20
 MOST_KEYWORDS = 15
 MOST_TASK_MARKS = 4
 EVERYWHERE = "Everywhere"
+GROUP_HEADING = "# Task Group: "
+PREFERENCES_HEADING = "## User preferences"
+KNOWLEDGE_HEADING = "## Reusable knowledge"
+FAILURES_HEADING = "## Failures and how to do differently"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RenderedLine:
-    """One line of a rendered file, and the memory that it tells, where it tells one."""
+    """One line of a rendered file, the memory that it tells, and the scope of the group in which it stands."""
 
     text: str
     memory_id: str | None = None
+    scope: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,12 +54,19 @@ class _ShownTask:
 
 
 def render_handbook(
-    memories: Sequence[Memory], threads: Mapping[str, SelectedThread], *, max_bytes: int
+    memories: Sequence[Memory],
+    threads: Mapping[str, SelectedThread],
+    *,
+    max_bytes: int,
+    hand_written: Set[str] = frozenset(),
 ) -> list[RenderedLine]:
-    """Render MEMORY.md from active memories; when not all fit, those that nothing uses and nobody stated give way."""
+    """Render MEMORY.md from active memories; when not all fit, those that nothing uses and nobody stated give way.
+
+    What is ``hand_written`` by the person stands in their own words, with nothing put around them.
+    """
     shown = list(memories)
     names = scope_names({memory.scope for memory in memories})
-    lines = _handbook(shown, threads, names, left_out=0)
+    lines = _handbook(shown, threads, names, left_out=0, hand_written=hand_written)
     by_worth = sorted(memories, key=_worth)
     dropped = 0
     while _size(lines) > max_bytes and dropped < len(by_worth):
@@ -61,11 +74,18 @@ def render_handbook(
         dropped += max(1, len(by_worth) // 50)
         gone = {memory.memory_id for memory in by_worth[:dropped]}
         shown = [memory for memory in memories if memory.memory_id not in gone]
-        lines = _handbook(shown, threads, names, left_out=len(memories) - len(shown))
+        left_out = len(memories) - len(shown)
+        lines = _handbook(shown, threads, names, left_out=left_out, hand_written=hand_written)
     return lines
 
 
-def render_summary(memories: Sequence[Memory], threads: Mapping[str, SelectedThread], *, max_bytes: int) -> bytes:
+def render_summary(
+    memories: Sequence[Memory],
+    threads: Mapping[str, SelectedThread],
+    *,
+    max_bytes: int,
+    hand_written: Set[str] = frozenset(),
+) -> bytes:
     """Render memory_summary.md: the user's scope only, and one pointer line a project; at most ``max_bytes``."""
     own = sorted((memory for memory in memories if memory.scope == USER_SCOPE), key=_worth, reverse=True)
     names = scope_names({memory.scope for memory in memories})
@@ -78,6 +98,7 @@ def render_summary(memories: Sequence[Memory], threads: Mapping[str, SelectedThr
             own[:kept_own],
             [_pointer(scope, names[scope], group) for scope, group in kept],
             threads,
+            hand_written,
             left_out=len(own) - kept_own,
             more_projects=len(projects) - kept_pointers,
         )
@@ -122,13 +143,18 @@ def _key_parts(scope: str) -> list[str]:
 
 
 def _handbook(
-    memories: Sequence[Memory], threads: Mapping[str, SelectedThread], names: Mapping[str, str], *, left_out: int
+    memories: Sequence[Memory],
+    threads: Mapping[str, SelectedThread],
+    names: Mapping[str, str],
+    *,
+    left_out: int,
+    hand_written: Set[str],
 ) -> list[RenderedLine]:
     lines: list[RenderedLine] = []
     for scope, group in _by_scope(memories):
         if lines:
             lines.append(RenderedLine(text=""))
-        lines += _group(scope, names[scope], group, threads)
+        lines += _group(scope, names[scope], group, threads, hand_written)
     if left_out:
         note = f"{left_out} more memories did not fit here; `memory-pipeline memory list` shows all of them."
         lines += [RenderedLine(text=""), RenderedLine(text=note)]
@@ -143,7 +169,11 @@ def _by_scope(memories: Iterable[Memory]) -> list[tuple[str, list[Memory]]]:
 
 
 def _group(
-    scope: str, name: str, memories: Sequence[Memory], threads: Mapping[str, SelectedThread]
+    scope: str,
+    name: str,
+    memories: Sequence[Memory],
+    threads: Mapping[str, SelectedThread],
+    hand_written: Set[str],
 ) -> list[RenderedLine]:
     thread_ids = sorted({thread_id for memory in memories for thread_id in memory.thread_ids})
     items = [threads[thread_id] for thread_id in thread_ids if thread_id in threads]
@@ -152,22 +182,22 @@ def _group(
     for shown in tasks:
         lines += [RenderedLine(text=text) for text in _task_lines(shown)]
     sections = (
-        ("## User preferences", [m for m in memories if m.kind in STATED_KINDS]),
-        ("## Reusable knowledge", [m for m in memories if m.kind is EntryKind.KNOWLEDGE]),
-        ("## Failures and how to do differently", [m for m in memories if m.kind is EntryKind.FAILURE]),
+        (PREFERENCES_HEADING, [m for m in memories if m.kind in STATED_KINDS]),
+        (KNOWLEDGE_HEADING, [m for m in memories if m.kind is EntryKind.KNOWLEDGE]),
+        (FAILURES_HEADING, [m for m in memories if m.kind is EntryKind.FAILURE]),
     )
     for heading, section in sections:
         if section:
             lines += [RenderedLine(text=""), RenderedLine(text=heading)]
             ordered = sorted(section, key=lambda m: (m.first_seen, m.memory_id))
-            lines += [RenderedLine(text=_memory_line(m, tasks), memory_id=m.memory_id) for m in ordered]
-    return lines
+            lines += [RenderedLine(text=_memory_line(m, tasks, hand_written), memory_id=m.memory_id) for m in ordered]
+    return [dataclasses.replace(line, scope=scope) for line in lines]
 
 
 def _group_head(scope: str, name: str, items: Sequence[SelectedThread]) -> list[str]:
     if scope == USER_SCOPE:
         return [
-            f"# Task Group: {name}",
+            f"{GROUP_HEADING}{name}",
             "scope: what the user said holds in every project",
             "applies_to: cwd=any; reuse_rule=safe in every project",
         ]
@@ -175,7 +205,7 @@ def _group_head(scope: str, name: str, items: Sequence[SelectedThread]) -> list[
     shown = ", ".join(folders[:4]) or "unknown"
     key = one_line(scope.removeprefix(PROJECT_SCOPE_PREFIX), 200)
     return [
-        f"# Task Group: {name}",
+        f"{GROUP_HEADING}{name}",
         f"scope: work in {key}; use it for any task in this project",
         f"applies_to: cwd={shown}; reuse_rule=only in this project, its clones and its worktrees",
     ]
@@ -216,25 +246,25 @@ def _task_lines(shown: _ShownTask) -> list[str]:
     return lines
 
 
-def _memory_line(memory: Memory, tasks: Sequence[_ShownTask]) -> str:
+def _memory_line(memory: Memory, tasks: Sequence[_ShownTask], hand_written: Set[str]) -> str:
     resting = set(memory.entry_ids)
     numbers = [shown.number for shown in tasks if any(entry.entry_id in resting for entry in shown.task.entries)]
     marks = "".join(f" [Task {number}]" for number in numbers[:MOST_TASK_MARKS])
     when = f" ({iso_date(memory.last_confirmed)})" if memory.last_confirmed else ""
-    return f"- {_told(memory)}{when}{marks}"
+    return f"- {_told(memory, hand_written)}{when}{marks}"
 
 
-def _told(memory: Memory) -> str:
+def _told(memory: Memory, hand_written: Set[str]) -> str:
     # Words that already stand in the statement are not told twice.
     condition = "" if memory.condition.casefold() in memory.statement.casefold() else memory.condition
-    if memory.kind in STATED_KINDS:
+    if memory.kind in STATED_KINDS and memory.memory_id not in hand_written:
         verb = {EntryKind.PREFERENCE: "asked", EntryKind.DECISION: "decided", EntryKind.PROCEDURE: "asked"}[memory.kind]
-        lead = f"{_as_circumstance(condition)}, the user {verb}" if condition else f"the user {verb}"
+        lead = f"{as_circumstance(condition)}, the user {verb}" if condition else f"the user {verb}"
         return f'{lead}: "{memory.statement}"'
-    return f"{_as_circumstance(condition)}: {memory.statement}" if condition else memory.statement
+    return f"{as_circumstance(condition)}: {memory.statement}" if condition else memory.statement
 
 
-def _as_circumstance(condition: str) -> str:
+def as_circumstance(condition: str) -> str:
     """Let a condition read on from the list mark: ``when …``, unless it says so itself."""
     first = condition.split(" ", 1)[0].casefold()
     speaks_for_itself = first in _CIRCUMSTANCE_WORDS or not condition.isascii()
@@ -278,6 +308,7 @@ def _summary_text(
     own: Sequence[Memory],
     pointers: Sequence[str],
     threads: Mapping[str, SelectedThread],
+    hand_written: Set[str],
     *,
     left_out: int,
     more_projects: int,
@@ -295,9 +326,9 @@ def _summary_text(
     lines += ["", "## User preferences"]
     if not stated and not left_out:
         lines.append("- None that hold in every project.")
-    lines += [_summary_line(m) for m in stated]
+    lines += [_summary_line(m, hand_written) for m in stated]
     lines += ["", "## General Tips"]
-    lines += [_summary_line(m) for m in tips]
+    lines += [_summary_line(m, hand_written) for m in tips]
     lines += [
         f"- What holds in one project stands in {MEMORY_FILE}, under its `# Task Group`; grep it by name or keyword.",
         f"- Each task there names its file in {SUMMARIES_FOLDER}/, which tells more.",
@@ -313,8 +344,9 @@ def _summary_text(
     return "\n".join(lines) + "\n"
 
 
-def _summary_line(memory: Memory) -> str:
-    return f"- {_told(memory)}" + (f" ({iso_date(memory.last_confirmed)})" if memory.last_confirmed else "")
+def _summary_line(memory: Memory, hand_written: Set[str]) -> str:
+    when = f" ({iso_date(memory.last_confirmed)})" if memory.last_confirmed else ""
+    return f"- {_told(memory, hand_written)}{when}"
 
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.+/-]*[A-Za-z0-9_+]|[\u4e00-\u9fff]{2,8}")

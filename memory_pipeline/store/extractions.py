@@ -61,8 +61,9 @@ class Extractions:
     def select(self, *, limit: int) -> list[SelectedThread]:
         """Pick the raw memories that one consolidation reads.
 
-        Included are threads with an entry that stands. Most used first, then the most recently used or, if never used,
-        generated, then by id; at most ``limit``; returned in ascending thread id.
+        Included are threads with an entry that stands, but not the journal, whose words stand in MEMORY.md. Most used
+        first, then the most recently used or, if never used, generated, then by id; at most ``limit``; returned in
+        ascending thread id.
         """
         connection = self._connect()
         rows = connection.execute(
@@ -72,7 +73,7 @@ class Extractions:
             LEFT JOIN usage AS u ON u.subject = 'thread' AND u.subject_id = x.thread_id
             WHERE EXISTS (
                 SELECT 1 FROM entries AS e JOIN threads AS t ON t.thread_id = e.thread_id
-                WHERE e.thread_id = x.thread_id AND {STANDING}
+                WHERE e.thread_id = x.thread_id AND t.agent <> 'journal' AND {STANDING}
             )
             ORDER BY usage_count DESC, coalesce(u.last_usage, x.generated_at) DESC, x.thread_id
             LIMIT ?

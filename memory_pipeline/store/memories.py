@@ -6,7 +6,14 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+import orjson
+
 from memory_pipeline.records import (
+    Actor,
+    AppliedOperation,
+    Change,
+    Consolidation,
+    ConsolidationKind,
     Entry,
     EntryKind,
     Memory,
@@ -17,6 +24,14 @@ from memory_pipeline.records import (
 )
 from memory_pipeline.store.connection import immediate
 from memory_pipeline.store.extractions import STANDING, read_entries
+
+#: Picks the entries that the person undid the placing of: they are not placed again by themselves.
+_SET_ASIDE = """
+    EXISTS (
+        SELECT 1 FROM operations AS o JOIN consolidations AS c ON c.consolidation_id = o.consolidation_id
+        WHERE o.entry_id = e.entry_id AND c.undone_by IS NOT NULL
+    )
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,8 +87,9 @@ class Memories:
             LEFT JOIN usage AS u ON u.subject = 'thread' AND u.subject_id = x.thread_id
             WHERE EXISTS (
                 SELECT 1 FROM entries AS e JOIN threads AS t ON t.thread_id = e.thread_id
-                WHERE e.thread_id = x.thread_id AND e.waits = 0 AND {STANDING}
+                WHERE e.thread_id = x.thread_id AND e.waits = 0 AND t.agent <> 'journal' AND {STANDING}
                     AND NOT EXISTS (SELECT 1 FROM memory_entries AS m WHERE m.entry_id = e.entry_id)
+                    AND NOT {_SET_ASIDE}
             )
             ORDER BY coalesce(u.count, 0) DESC, coalesce(u.last_usage, x.generated_at) DESC, x.thread_id
             LIMIT ?
@@ -98,6 +114,7 @@ class Memories:
                     f"""
                     e.thread_id = ? AND {STANDING}
                     AND NOT EXISTS (SELECT 1 FROM memory_entries AS m WHERE m.entry_id = e.entry_id)
+                    AND NOT {_SET_ASIDE}
                     """,
                     (thread_id,),
                 )
@@ -126,7 +143,14 @@ class Memories:
         """Return the newest consolidation that was published, or None."""
         return self._consolidation("WHERE state = 'done' ORDER BY consolidation_id DESC LIMIT 1")
 
-    def begin(self, *, owner: str, now: float) -> int:
+    def begin(
+        self,
+        *,
+        owner: str,
+        now: float,
+        kind: ConsolidationKind = ConsolidationKind.RUN,
+        undoes: int | None = None,
+    ) -> int:
         """Open a consolidation; a row that still says running or publishing was left by a dead run and is closed."""
         with immediate(self._connect()) as connection:
             connection.execute(
@@ -138,10 +162,10 @@ class Memories:
             )
             row = connection.execute(
                 """
-                INSERT INTO consolidations (state, owner, started_at) VALUES ('running', ?, ?)
+                INSERT INTO consolidations (kind, state, owner, started_at, undoes) VALUES (?, 'running', ?, ?, ?)
                 RETURNING consolidation_id
                 """,
-                (owner, now),
+                (kind, owner, now, undoes),
             ).fetchone()
         return int(row["consolidation_id"])
 
@@ -150,15 +174,18 @@ class Memories:
         consolidation_id: int,
         memories: Iterable[Memory],
         placements: Iterable[tuple[str, str]],
-        operations: Iterable[Operation],
+        changes: Iterable[Change],
         *,
+        removals: Iterable[tuple[str, str]] = (),
         waiting: Iterable[str] = (),
+        journal_records: Iterable[str] = (),
         now: float,
     ) -> bool:
         """Apply all operations of a consolidation and mark it as being published; false when it was taken over.
 
-        ``memories`` are the changed or new ones; ``placements`` pairs (memory, entry) that a memory newly rests on;
-        ``waiting`` are entries that were looked at and wait for a person.
+        ``memories`` are the changed or new ones; ``placements`` pairs (memory, entry) that a memory newly rests on,
+        ``removals`` those that it no longer rests on; ``waiting`` are entries that were looked at and wait for a
+        person; ``journal_records`` are the person's deeds that were taken in.
         """
         with immediate(self._connect()) as connection:
             changed = connection.execute(
@@ -169,17 +196,30 @@ class Memories:
                 return False
             for memory in memories:
                 _store_memory(connection, memory)
+            connection.executemany("DELETE FROM memory_entries WHERE memory_id = ? AND entry_id = ?", removals)
             connection.executemany("INSERT OR IGNORE INTO memory_entries VALUES (?, ?)", placements)
             _mark_waiting(connection, waiting)
             connection.executemany(
+                "INSERT OR IGNORE INTO journal_records VALUES (?, ?)",
+                [(record_id, consolidation_id) for record_id in journal_records],
+            )
+            _store_changes(connection, consolidation_id, changes, now)
+            # Undone and redone: the one that is undone says by whom, and what it had undone itself holds again.
+            connection.execute(
                 """
-                INSERT INTO operations (consolidation_id, memory_id, operation, entry_id, other_memory_id, reason, at)
-                VALUES (?, ?, ?, ?, ?, ?, ?)
+                UPDATE consolidations SET undone_by = ?1
+                WHERE consolidation_id = (SELECT undoes FROM consolidations WHERE consolidation_id = ?1)
                 """,
-                [
-                    (consolidation_id, op.memory_id, op.kind, op.entry_id, op.other_memory_id, op.reason, now)
-                    for op in operations
-                ],
+                (consolidation_id,),
+            )
+            connection.execute(
+                """
+                UPDATE consolidations SET undone_by = NULL WHERE undone_by = (
+                    SELECT undone.consolidation_id FROM consolidations AS undone
+                    WHERE undone.undone_by = ? AND undone.kind = 'undo'
+                )
+                """,
+                (consolidation_id,),
             )
         return True
 
@@ -219,21 +259,61 @@ class Memories:
         )
         return None if row is None else str(row["state"])
 
-    def operations_of(self, memory_id: str) -> list[Operation]:
+    def operations_of(self, memory_id: str) -> list[AppliedOperation]:
         """Return what was done to a memory, oldest first."""
-        rows = self._connect().execute(
-            "SELECT * FROM operations WHERE memory_id = ? ORDER BY operation_id", (memory_id,)
-        )
-        return [
-            Operation(
-                kind=OperationKind(row["operation"]),
-                memory_id=row["memory_id"],
-                reason=row["reason"],
-                entry_id=row["entry_id"],
-                other_memory_id=row["other_memory_id"],
-            )
-            for row in rows
-        ]
+        return self._history("WHERE memory_id = ?", (memory_id,))
+
+    def operations_in(self, consolidation_id: int) -> list[AppliedOperation]:
+        """Return what one consolidation did, in order."""
+        return self._history("WHERE consolidation_id = ?", (consolidation_id,))
+
+    def operations_after(self, consolidation_id: int) -> list[AppliedOperation]:
+        """Return what all later consolidations did, oldest first."""
+        return self._history("WHERE consolidation_id > ?", (consolidation_id,))
+
+    def undone_operations(self) -> list[Operation]:
+        """Return the operations that the person undid, oldest first."""
+        where = "WHERE consolidation_id IN (SELECT consolidation_id FROM consolidations WHERE undone_by IS NOT NULL)"
+        return [applied.operation for applied in self._history(where, ())]
+
+    def rewordings_by_person(self) -> list[AppliedOperation]:
+        """Return the rewordings by the person's own hand that stand, oldest first."""
+        where = """
+            WHERE operation = 'reword' AND actor = 'person' AND consolidation_id IN
+                (SELECT consolidation_id FROM consolidations WHERE undone_by IS NULL)
+        """
+        return self._history(where, ())
+
+    def consolidations(self, *, limit: int) -> list[Consolidation]:
+        """Return consolidations that changed memories, newest first, at most ``limit``."""
+        connection = self._connect()
+        rows = connection.execute(
+            """
+            SELECT * FROM consolidations AS c
+            WHERE state IN ('done', 'publishing')
+                AND EXISTS (SELECT 1 FROM operations AS o WHERE o.consolidation_id = c.consolidation_id)
+            ORDER BY consolidation_id DESC LIMIT ?
+            """,
+            (limit,),
+        ).fetchall()
+        return [_consolidation_of(connection, row) for row in rows]
+
+    def consolidation(self, consolidation_id: int) -> Consolidation | None:
+        """Return one consolidation, or None."""
+        connection = self._connect()
+        row = connection.execute(
+            "SELECT * FROM consolidations WHERE consolidation_id = ?", (consolidation_id,)
+        ).fetchone()
+        return _consolidation_of(connection, row) if row else None
+
+    def taken_in(self) -> frozenset[str]:
+        """Return the ids of the journal's records that consolidations took in."""
+        rows = self._connect().execute("SELECT record_id FROM journal_records")
+        return frozenset(row["record_id"] for row in rows)
+
+    def _history(self, tail: str, values: tuple[object, ...]) -> list[AppliedOperation]:
+        rows = self._connect().execute(f"SELECT * FROM operations {tail} ORDER BY operation_id", values)
+        return [_applied(row) for row in rows]
 
     def _consolidation(self, tail: str) -> LastConsolidation | None:
         row = self._connect().execute(f"SELECT * FROM consolidations {tail}").fetchone()
@@ -248,6 +328,99 @@ class Memories:
             retry_at=row["retry_at"],
             error=row["error"],
         )
+
+
+def _consolidation_of(connection: sqlite3.Connection, row: sqlite3.Row) -> Consolidation:
+    counts = connection.execute(
+        """
+        SELECT operation, count(*) AS n FROM operations WHERE consolidation_id = ?
+        GROUP BY operation ORDER BY min(operation_id)
+        """,
+        (row["consolidation_id"],),
+    )
+    return Consolidation(
+        consolidation_id=row["consolidation_id"],
+        kind=ConsolidationKind(row["kind"]),
+        state=row["state"],
+        started_at=row["started_at"],
+        finished_at=row["finished_at"],
+        undoes=row["undoes"],
+        undone_by=row["undone_by"],
+        operations={count["operation"]: count["n"] for count in counts},
+    )
+
+
+def _store_changes(
+    connection: sqlite3.Connection, consolidation_id: int, changes: Iterable[Change], now: float
+) -> None:
+    connection.executemany(
+        """
+        INSERT INTO operations (consolidation_id, memory_id, operation, actor, entry_id, other_memory_id, statement,
+            condition, reason, at, before)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        [
+            (
+                consolidation_id,
+                change.operation.memory_id,
+                change.operation.kind,
+                change.operation.actor,
+                change.operation.entry_id,
+                change.operation.other_memory_id,
+                change.operation.statement,
+                change.operation.condition,
+                change.operation.reason,
+                now,
+                _as_image(change.before) if change.before else None,
+            )
+            for change in changes
+        ],
+    )
+
+
+def _applied(row: sqlite3.Row) -> AppliedOperation:
+    return AppliedOperation(
+        operation=Operation(
+            kind=OperationKind(row["operation"]),
+            memory_id=row["memory_id"],
+            reason=row["reason"],
+            actor=Actor(row["actor"]),
+            entry_id=row["entry_id"],
+            other_memory_id=row["other_memory_id"],
+            statement=row["statement"],
+            condition=row["condition"],
+        ),
+        consolidation_id=row["consolidation_id"],
+        at=row["at"],
+        before=_from_image(row["memory_id"], row["before"]) if row["before"] else None,
+    )
+
+
+#: What an image of a memory holds: all that an operation may change, and that can't be told from other tables.
+_IMAGED = (
+    *("kind", "scope", "condition", "statement", "status", "pinned", "first_seen", "last_confirmed", "learned_at"),
+    *("superseded_by", "reason", "entry_ids", "thread_ids"),
+)
+
+
+def _as_image(memory: Memory) -> str:
+    return orjson.dumps({name: getattr(memory, name) for name in _IMAGED}).decode()
+
+
+def _from_image(memory_id: str, image: str) -> Memory:
+    fields = orjson.loads(image)
+    return Memory(
+        **{
+            **fields,
+            "kind": EntryKind(fields["kind"]),
+            "status": MemoryStatus(fields["status"]),
+            "entry_ids": tuple(fields["entry_ids"]),
+            "thread_ids": tuple(fields["thread_ids"]),
+        },
+        memory_id=memory_id,
+        supersedes=(),
+        usage=Usage(),
+    )
 
 
 def _mark_waiting(connection: sqlite3.Connection, entry_ids: Iterable[str]) -> None:

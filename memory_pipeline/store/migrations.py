@@ -192,16 +192,30 @@ _FIRST_SCHEMA = (
         consolidation_id INTEGER NOT NULL REFERENCES consolidations (consolidation_id),
         memory_id TEXT NOT NULL,
         operation TEXT NOT NULL,
+        actor TEXT NOT NULL,
         entry_id TEXT,
         other_memory_id TEXT,
+        statement TEXT,
+        condition TEXT,
         reason TEXT NOT NULL,
-        at REAL NOT NULL
+        at REAL NOT NULL,
+        before TEXT
     ) STRICT
     """,
     "CREATE INDEX operations_by_memory ON operations (memory_id)",
+    "CREATE INDEX operations_by_entry ON operations (entry_id)",
+    "CREATE INDEX operations_by_consolidation ON operations (consolidation_id)",
+    # The lines of the journal that a consolidation took in.
+    """
+    CREATE TABLE journal_records (
+        record_id TEXT PRIMARY KEY,
+        consolidation_id INTEGER NOT NULL REFERENCES consolidations (consolidation_id)
+    ) STRICT
+    """,
     """
     CREATE TABLE consolidations (
         consolidation_id INTEGER PRIMARY KEY,
+        kind TEXT NOT NULL DEFAULT 'run',
         state TEXT NOT NULL,
         owner TEXT NOT NULL,
         started_at REAL NOT NULL,
@@ -209,7 +223,9 @@ _FIRST_SCHEMA = (
         failures INTEGER NOT NULL DEFAULT 0,
         retry_at REAL,
         error TEXT,
-        watermark REAL
+        watermark REAL,
+        undoes INTEGER REFERENCES consolidations (consolidation_id),
+        undone_by INTEGER REFERENCES consolidations (consolidation_id)
     ) STRICT
     """,
     # Counted per thread and per memory: cited, or opened by search or a tool.

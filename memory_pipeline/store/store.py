@@ -9,6 +9,7 @@ from pathlib import Path
 from memory_pipeline.store.connection import open_database
 from memory_pipeline.store.extractions import Extractions
 from memory_pipeline.store.jobs import Jobs
+from memory_pipeline.store.journal import JournalEntries
 from memory_pipeline.store.ledger import Ledger
 from memory_pipeline.store.lineage import Lineage
 from memory_pipeline.store.memories import Memories
@@ -28,6 +29,7 @@ class Store:
         self.jobs = Jobs(self._connect)
         self.extractions = Extractions(self._connect)
         self.memories = Memories(self._connect)
+        self.journal = JournalEntries(self._connect)
         self.ledger = Ledger(self._connect)
         self._connect()
 

@@ -191,8 +191,9 @@ class Threads:
                 ).fetchall()
                 for row in moved:
                     connection.execute("UPDATE threads SET scope = ? WHERE thread_id = ?", (scope, row["thread_id"]))
-                    move_entries(connection, row["thread_id"], old_scope=row["scope"], new_scope=scope)
-                    moved_threads.append(row["thread_id"])
+                    for thread_id in (row["thread_id"], *_journals(connection)):
+                        move_entries(connection, thread_id, old_scope=row["scope"], new_scope=scope)
+                        moved_threads.append(thread_id)
             # Only now: two threads that one memory rests on may have moved one after the other.
             unlink_strays(connection, moved_threads)
 
@@ -298,6 +299,12 @@ def refresh_claimable(connection: sqlite3.Connection, thread_ids: Iterable[str])
         """,
         [(thread_id,) for thread_id in thread_ids],
     )
+
+
+def _journals(connection: sqlite3.Connection) -> list[str]:
+    """The threads of the journal: what the person wrote about a project follows it."""
+    rows = connection.execute("SELECT thread_id FROM threads WHERE agent = 'journal'")
+    return [row["thread_id"] for row in rows]
 
 
 def move_entries(connection: sqlite3.Connection, thread_id: str, *, old_scope: str, new_scope: str) -> None:

@@ -19,7 +19,17 @@ from rich.cells import cell_len
 from memory_pipeline.cli.output import counted, printable, short_time
 from memory_pipeline.clock import iso
 from memory_pipeline.config import as_table, load_config
-from memory_pipeline.records import Agent, Gate, Memory, MemoryStatus, Operation, OperationKind, RolloutFile, Usage
+from memory_pipeline.records import (
+    Agent,
+    Change,
+    Gate,
+    Memory,
+    MemoryStatus,
+    Operation,
+    OperationKind,
+    RolloutFile,
+    Usage,
+)
 
 THREAD = "01a20000-0000-7000-8000-00000000000a"
 OTHER = "01a20000-0000-7000-8000-00000000000b"
@@ -106,7 +116,7 @@ def hostile_memory(shell: Shell) -> None:
     store = shell.world.store.memories
     number = store.begin(owner="t", now=NOW)
     done = Operation(kind=OperationKind.RETIRE, memory_id="m_hostile", reason=HOSTILE)
-    assert store.commit(number, [made], [], [done], now=NOW)
+    assert store.commit(number, [made], [], [Change(operation=done, before=None)], now=NOW)
     store.fail(number, f"could not write {HOSTILE}", failures=1, retry_at=NOW + 60, now=NOW)
 
 
@@ -241,7 +251,7 @@ def test_a_memory_is_shown_with_what_it_rests_on_and_its_history(filled: Shell) 
     assert f"superseded_by:  {memory_id(filled, 'use pnpm')}" in printed.out
     assert "reason:         the person said otherwise on" in printed.out
     assert f"from thread {THREAD}: use npm" in printed.out
-    assert re.search(r"History:\n  add: new\n  supersede: the person said otherwise", printed.out)
+    assert re.search(r"History:\n  \S+ \S+  add: new\n  \S+ \S+  supersede: the person said otherwise", printed.out)
     other = filled.call("memory", "show", memory_id(filled, "use pnpm"))
     assert f"supersedes:     {name}" in other.out
 

@@ -108,7 +108,9 @@ def test_reading_a_log_again_that_says_the_same_changes_nothing(world: World) ->
         assert world.run().outcome is NO_CHANGES
     assert world.files() == files
     for memory in world.store.memories.every():
-        assert [done.kind for done in world.store.memories.operations_of(memory.memory_id)] == [OperationKind.ADD]
+        assert [done.operation.kind for done in world.store.memories.operations_of(memory.memory_id)] == [
+            OperationKind.ADD
+        ]
 
 
 def test_two_stores_that_read_in_another_order_publish_the_same_bytes(tmp_path: Path) -> None:
@@ -476,8 +478,8 @@ def test_a_memory_keeps_its_id_and_history_when_its_thread_is_read_again(world: 
     assert after.statement.endswith("to main")
     assert after.usage.count == 1
     history = world.store.memories.operations_of(after.memory_id)
-    assert [done.kind for done in history] == [OperationKind.ADD, OperationKind.REWORD]
-    assert all(done.reason and done.entry_id for done in history)
+    assert [done.operation.kind for done in history] == [OperationKind.ADD, OperationKind.REWORD]
+    assert all(done.operation.reason and done.operation.entry_id for done in history)
 
 
 def test_history_tells_what_superseded_what_and_back(world: World) -> None:
@@ -490,13 +492,13 @@ def test_history_tells_what_superseded_what_and_back(world: World) -> None:
     assert (npm.status, pnpm.status) == (MemoryStatus.ACTIVE, MemoryStatus.SUPERSEDED)
     assert (npm.supersedes, pnpm.superseded_by) == ((pnpm.memory_id,), npm.memory_id)
     history = world.store.memories.operations_of(npm.memory_id)
-    assert [done.kind for done in history] == [
+    assert [done.operation.kind for done in history] == [
         OperationKind.ADD,
         OperationKind.SUPERSEDE,
         OperationKind.MERGE,
         OperationKind.RESTORE,
     ]
-    assert history[1].other_memory_id == pnpm.memory_id
+    assert history[1].operation.other_memory_id == pnpm.memory_id
 
 
 def test_selection_bounds_the_input_and_not_what_is_remembered(world: World) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from store_samples import NOW, SCOPE, enqueue, extraction, lease
 
 from memory_pipeline.records import (
+    Change,
     EntryKind,
     Gate,
     Memory,
@@ -49,10 +50,14 @@ def _say(store: Store, thread_id: str, *said: str) -> list[str]:
 
 def _commit(store: Store, *memories: Memory, placements: list[tuple[str, str]] | None = None) -> int:
     opened = store.memories.begin(owner="one", now=NOW)
-    operations = [
-        Operation(kind=OperationKind.ADD, memory_id=memory.memory_id, reason="new", entry_id="e") for memory in memories
+    changes = [
+        Change(
+            operation=Operation(kind=OperationKind.ADD, memory_id=memory.memory_id, reason="new", entry_id="e"),
+            before=None,
+        )
+        for memory in memories
     ]
-    assert store.memories.commit(opened, memories, placements or [], operations, now=NOW)
+    assert store.memories.commit(opened, memories, placements or [], changes, now=NOW)
     store.memories.finish(opened, watermark=NOW, now=NOW + 1)
     return opened
 
@@ -108,7 +113,7 @@ def test_a_changed_memory_keeps_when_it_was_learned(store: Store) -> None:
     _commit(store, _memory("m", statement="Otherwise.", learned_at=NOW + 99, last_confirmed=NOW + 9))
     (memory,) = store.memories.every()
     assert memory == dataclasses.replace(_memory("m"), statement="Otherwise.", last_confirmed=NOW + 9)
-    assert [operation.kind for operation in store.memories.operations_of("m")] == [OperationKind.ADD] * 2
+    assert [done.operation.kind for done in store.memories.operations_of("m")] == [OperationKind.ADD] * 2
 
 
 def test_a_failed_consolidation_waits_and_counts(store: Store) -> None:

@@ -7,6 +7,7 @@ from store_samples import NOW, SCOPE, enqueue, entry, extraction, index, lease, 
 
 from memory_pipeline.records import (
     Agent,
+    Change,
     EntryKind,
     Gate,
     Memory,
@@ -222,9 +223,13 @@ def _learn(store: Store, memory_id: str, scope: str, entry_ids: list[str]) -> No
         usage=Usage(),
     )
     opened = store.memories.begin(owner="one", now=NOW)
-    operation = Operation(kind=OperationKind.ADD, memory_id=memory_id, reason="new")
+    added = Operation(kind=OperationKind.ADD, memory_id=memory_id, reason="new")
     assert store.memories.commit(
-        opened, [memory], [(memory_id, entry_id) for entry_id in entry_ids], [operation], now=NOW
+        opened,
+        [memory],
+        [(memory_id, entry_id) for entry_id in entry_ids],
+        [Change(operation=added, before=None)],
+        now=NOW,
     )
     store.memories.finish(opened, watermark=NOW, now=NOW)
 

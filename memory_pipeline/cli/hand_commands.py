@@ -1,0 +1,205 @@
+"""The commands by which a person changes what is remembered. Each is written into the journal first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from memory_pipeline.cli.memory_commands import find_memory, memory
+from memory_pipeline.cli.place import EXIT_DONE, EXIT_FAILED, JSON_OPTION, Place, open_app
+from memory_pipeline.errors import UsageError
+
+if TYPE_CHECKING:
+    from memory_pipeline.app import App
+    from memory_pipeline.records import JournalAction, JournalRecord, Memory, Phase2Counts
+
+_CONDITION_CHARS = 200
+_KINDS = ("preference", "decision", "procedure", "knowledge", "failure")
+
+
+@memory.command("add")
+@click.argument("text")
+@click.option(
+    "--scope", help="user, or project:KEY; by default the project of this folder, and user where there is none."
+)
+@click.option("--kind", type=click.Choice(_KINDS), default="preference", show_default=True)
+@click.option("--condition", default="", help="Under which it holds, for example: before every commit.")
+@JSON_OPTION
+@click.pass_obj
+def memory_add(place: Place, *, text: str, scope: str | None, kind: str, condition: str, as_json: bool) -> int:
+    """Remember a statement of your own, pinned."""
+    from memory_pipeline.records import EntryKind, JournalAction
+
+    with open_app(place.load()) as app:
+        record = _record(
+            app,
+            JournalAction.ADD,
+            kind=EntryKind(kind),
+            scope=_scope(app, scope),
+            statement=_statement(text),
+            condition=_condition(condition),
+        )
+        counts = app.take_in_hand([record])
+        return _tell(place, counts, _memory_of(app, record), as_json=as_json)
+
+
+@memory.command("edit")
+@click.argument("memory_id", metavar="ID")
+@click.argument("text")
+@click.option("--condition", help="The new condition; by default it stays.")
+@JSON_OPTION
+@click.pass_obj
+def memory_edit(place: Place, *, memory_id: str, text: str, condition: str | None, as_json: bool) -> int:
+    """Word a memory anew. ID may be shortened."""
+    from memory_pipeline.records import JournalAction
+
+    def changed(app: App, found: Memory) -> JournalRecord:
+        return _record(
+            app,
+            JournalAction.EDIT,
+            memory_id=found.memory_id,
+            kind=found.kind,
+            scope=found.scope,
+            statement=_statement(text),
+            condition=found.condition if condition is None else _condition(condition),
+            was=found.statement,
+            was_condition=found.condition,
+        )
+
+    return _change(place, memory_id, changed, as_json=as_json)
+
+
+@memory.command("pin")
+@click.argument("memory_id", metavar="ID")
+@click.option("--off", is_flag=True, help="Take the pin away.")
+@JSON_OPTION
+@click.pass_obj
+def memory_pin(place: Place, *, memory_id: str, off: bool, as_json: bool) -> int:
+    """Keep a memory whatever happens: neither age nor a curator takes it out, only you do."""
+    from memory_pipeline.records import JournalAction
+
+    return _change_plainly(place, memory_id, JournalAction.UNPIN if off else JournalAction.PIN, as_json=as_json)
+
+
+@memory.command("retire")
+@click.argument("memory_id", metavar="ID")
+@JSON_OPTION
+@click.pass_obj
+def memory_retire(place: Place, *, memory_id: str, as_json: bool) -> int:
+    """Take a memory out of what is told. It stays findable, and does not come back by itself."""
+    from memory_pipeline.records import JournalAction
+
+    return _change_plainly(place, memory_id, JournalAction.RETIRE, as_json=as_json)
+
+
+@memory.command("restore")
+@click.argument("memory_id", metavar="ID")
+@JSON_OPTION
+@click.pass_obj
+def memory_restore(place: Place, *, memory_id: str, as_json: bool) -> int:
+    """Have a retired or superseded memory told again; what contradicts it gives way."""
+    from memory_pipeline.records import JournalAction
+
+    return _change_plainly(place, memory_id, JournalAction.RESTORE, as_json=as_json)
+
+
+def _change_plainly(place: Place, memory_id: str, action: JournalAction, *, as_json: bool) -> int:
+    def changed(app: App, found: Memory) -> JournalRecord:
+        return _record(
+            app,
+            action,
+            memory_id=found.memory_id,
+            kind=found.kind,
+            scope=found.scope,
+            statement=found.statement,
+            condition=found.condition,
+        )
+
+    return _change(place, memory_id, changed, as_json=as_json)
+
+
+def _change(place: Place, memory_id: str, changed: Callable[[App, Memory], JournalRecord], *, as_json: bool) -> int:
+    with open_app(place.load()) as app:
+        found = find_memory(app, memory_id, place)
+        counts = app.take_in_hand([changed(app, found)])
+        return _tell(place, counts, app.store.memories.get(found.memory_id), as_json=as_json)
+
+
+def _record(app: App, action: JournalAction, **fields: Any) -> JournalRecord:
+    from memory_pipeline.records import JournalRecord
+    from memory_pipeline.rollouts.journal import record_id_of
+
+    now = app.clock.now()
+    record_id = record_id_of("command", action, now, *fields.values())
+    return JournalRecord(record_id=record_id, action=action, at=now, origin="command", **fields)
+
+
+def _statement(text: str) -> str:
+    from memory_pipeline.redact import redact
+    from memory_pipeline.statements import STATEMENT_MAX_CHARS, statement_fault
+
+    statement = redact(" ".join(text.split())).text
+    fault = statement_fault(statement)
+    if fault == "too_long":
+        raise UsageError(
+            f"a memory has at most {STATEMENT_MAX_CHARS} characters, and this has {len(statement)}; say it shorter"
+        )
+    if fault is not None:
+        raise UsageError(f"this can't be a memory ({fault.replace('_', ' ')}); write one plain sentence")
+    return statement
+
+
+def _condition(text: str) -> str:
+    from memory_pipeline.redact import redact
+    from memory_pipeline.statements import one_line
+
+    return one_line(redact(text).text, _CONDITION_CHARS)
+
+
+def _scope(app: App, named: str | None) -> str:
+    from memory_pipeline.records import PROJECT_SCOPE_PREFIX, USER_SCOPE
+    from memory_pipeline.rollouts.scope import find_git, scope_of
+
+    if named is not None:
+        if named != USER_SCOPE and not named.removeprefix(PROJECT_SCOPE_PREFIX).strip():
+            raise UsageError(f"{named} is no scope; write user, or project:KEY as `memory list` shows it")
+        if named != USER_SCOPE and not named.startswith(PROJECT_SCOPE_PREFIX):
+            raise UsageError(f"{named} is no scope; write user, or project:{named}")
+        return named
+    folder = str(Path.cwd())
+    known = app.store.threads.scopes_with_remote().get(folder)
+    if known is not None:
+        return known
+    scope = scope_of(folder, None)
+    is_project = find_git(folder) is not None or any(one.scope == scope for one in app.store.memories.every())
+    return scope if is_project else USER_SCOPE
+
+
+def _memory_of(app: App, record: JournalRecord) -> Memory | None:
+    from memory_pipeline.phase2.deeds import entry_id_of
+    from memory_pipeline.rollouts.journal import JOURNAL_THREAD
+
+    entry_id = entry_id_of(record.record_id, thread_id=JOURNAL_THREAD)
+    return next((one for one in app.store.memories.every() if entry_id in one.entry_ids), None)
+
+
+def _tell(place: Place, counts: Phase2Counts, found: Memory | None, *, as_json: bool) -> int:
+    from memory_pipeline.cli import output
+    from memory_pipeline.records import Phase2Outcome
+
+    applied = counts.outcome in (Phase2Outcome.CONSOLIDATED, Phase2Outcome.NO_CHANGES)
+    for problem in counts.problems:
+        output.say(f"memory-pipeline: {output.printable(problem)}")
+    if not applied:
+        output.say(f"memory-pipeline: written down; `{place.command('run --phase2')}` takes it in")
+    if as_json:
+        output.print_json(
+            {"applied": applied, "outcome": counts.outcome, "memory": output.memory_document(found) if found else None}
+        )
+    elif found is not None and applied:
+        pinned = ", pinned" if found.pinned else ""
+        click.echo(f"{found.memory_id} ({found.scope}, {found.status}{pinned}): {output.printable(found.statement)}")
+    return EXIT_FAILED if counts.outcome is Phase2Outcome.FAILED else EXIT_DONE

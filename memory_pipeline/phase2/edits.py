@@ -1,0 +1,361 @@
+"""What the person did to MEMORY.md since it was published: lines taken out, worded anew and added.
+
+The baseline knows, for each rendered line, the memory that it tells and the scope of the group it stands in. In one
+hunk of the difference, a removed line and a like added one are a rewording; a removed line alone takes its memory out;
+an added list item in a group becomes a memory. Everything else is a note, which stays where it is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from memory_pipeline.likeness import likeness
+from memory_pipeline.phase2.baseline import Baseline
+from memory_pipeline.phase2.layout import MEMORY_FILE
+from memory_pipeline.phase2.person import is_damaged, lines_of
+from memory_pipeline.phase2.render import (
+    EVERYWHERE,
+    FAILURES_HEADING,
+    GROUP_HEADING,
+    KNOWLEDGE_HEADING,
+    PREFERENCES_HEADING,
+    as_circumstance,
+)
+from memory_pipeline.records import USER_SCOPE, EntryKind, JournalAction, JournalRecord, Memory
+from memory_pipeline.redact import redact
+from memory_pipeline.rollouts.journal import record_id_of
+from memory_pipeline.statements import STATEMENT_MAX_CHARS, clean_statement, one_line
+
+#: From here on, an added line in the place of a removed one is its rewording.
+_LIKE_ENOUGH = 0.45
+_CONDITION_CHARS = 200
+
+_ITEM = re.compile(r"[-*+]\s+(?:\[[ xX]\]\s+)?(?P<text>\S.*)")
+_TASK_MARKS = re.compile(r"(?:\s*\[Task \d+\])+\s*$")
+_RENDERED = re.compile(
+    rb"# Task Group: |scope: |applies_to: cwd=|## Task \d+: |## User preferences$|## Reusable knowledge$"
+    rb"|## Failures and how to do differently$|### rollout_summary_files$|### keywords$|- rollout_summaries/"
+    rb"|- .* \(\d{4}-\d\d-\d\d\)(?: \[Task \d+\])*$"
+)
+_DATE = re.compile(r"\s+\(\d{4}-\d\d-\d\d\)\s*$")
+_TOLD = re.compile(r'(?:(?P<condition>.+?), )?the user (?P<verb>asked|decided): "(?P<statement>.+)"')
+_SECTIONS = {
+    PREFERENCES_HEADING: EntryKind.PREFERENCE,
+    KNOWLEDGE_HEADING: EntryKind.KNOWLEDGE,
+    FAILURES_HEADING: EntryKind.FAILURE,
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Told:
+    """What a line of MEMORY.md says, without what the rendering puts around it."""
+
+    statement: str
+    condition: str
+    kind: EntryKind | None  # where the line itself says so
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Edit:
+    """One thing that the person did. ``removed`` and ``added`` are line indexes in the rendering and in the file."""
+
+    edit_id: str
+    action: JournalAction
+    removed: int | None = None
+    added: int | None = None
+    memory_id: str | None = None
+    scope: str | None = None
+    kind: EntryKind | None = None
+    told: Told | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Comparison:
+    """The rendering and the file, line by line, and where they differ."""
+
+    rendered: Sequence[bytes]
+    on_disk: Sequence[bytes]
+    opcodes: Sequence[tuple[str, int, int, int, int]]
+    edits: Sequence[Edit]
+    moved_from: frozenset[int]  # rendered lines that stand elsewhere in their group now
+    moved_to: frozenset[int]
+
+
+def edits_of(baseline: Baseline, on_disk: bytes | None) -> Sequence[Edit]:
+    """Return what the person did, in the file's order. A missing or damaged file is no edit."""
+    comparison = _compare(baseline, on_disk)
+    return comparison.edits if comparison else ()
+
+
+def records_of(edits: Sequence[Edit], memories: Mapping[str, Memory], *, now: float) -> list[JournalRecord]:
+    """Write edits as records of the journal."""
+    records = []
+    for edit in edits:
+        memory = memories.get(edit.memory_id or "")
+        told = _with_condition(edit.told, memory)
+        records.append(
+            JournalRecord(
+                record_id=edit.edit_id,
+                action=edit.action,
+                at=now,
+                origin=MEMORY_FILE,
+                memory_id=edit.memory_id,
+                kind=memory.kind if memory else edit.kind,
+                scope=memory.scope if memory else edit.scope,
+                condition=told.condition if told else memory.condition if memory else "",
+                statement=told.statement if told else memory.statement if memory else "",
+                was=memory.statement if memory and edit.action is JournalAction.EDIT else "",
+                was_condition=memory.condition if memory and edit.action is JournalAction.EDIT else "",
+            )
+        )
+    return records
+
+
+def _without_rendering(lines: Sequence[bytes]) -> list[bytes]:
+    kept: list[bytes] = []
+    before, was_ours = b"", True
+    for line in lines:
+        is_ours = bool(_RENDERED.match(line)) or before == b"### keywords\n"
+        if not is_ours and (line.strip() or not was_ours):
+            kept.append(line)
+        before, was_ours = line, is_ours or not line.strip()
+    return kept
+
+
+def _with_condition(told: Told | None, memory: Memory | None) -> Told | None:
+    """Find the memory's condition in its line again: before a colon, or, as the rendering has it, in the statement."""
+    if told is None or memory is None or told.condition or not memory.condition:
+        return told
+    lead = f"{as_circumstance(memory.condition)}: "
+    if told.statement.startswith(lead):
+        return dataclasses.replace(told, statement=told.statement[len(lead) :], condition=memory.condition)
+    if memory.condition.casefold() in told.statement.casefold():
+        return dataclasses.replace(told, condition=memory.condition)
+    return told
+
+
+def without_edits(baseline: Baseline, on_disk: bytes | None, taken_in: frozenset[str]) -> bytes | None:
+    """Return the file as if the edits that the memories hold by now had not been made: they are rendered anew.
+
+    What is left are the person's notes and edits that were not read yet. A secret in an added line is masked. Without a
+    baseline, lines that bear the marks of our rendering are no notes: they may tell what is not so any more.
+    """
+    if not baseline.exists and on_disk is not None:
+        return b"".join(_without_rendering(lines_of(on_disk)))
+    comparison = _compare(baseline, on_disk)
+    if comparison is None:
+        return on_disk
+    restored = set(comparison.moved_from)
+    dropped = set(comparison.moved_to)
+    for edit in comparison.edits:
+        if edit.edit_id in taken_in:
+            restored.update(index for index in (edit.removed,) if index is not None)
+            dropped.update(index for index in (edit.added,) if index is not None)
+    kept: list[bytes] = []
+    for kind, i1, i2, j1, j2 in comparison.opcodes:
+        if kind == "equal":
+            kept += comparison.on_disk[j1:j2]
+            continue
+        kept += [comparison.rendered[index] for index in range(i1, i2) if index in restored]
+        added = [comparison.on_disk[index] for index in range(j1, j2) if index not in dropped]
+        if len(added) == j2 - j1 or any(line.strip() for line in added):
+            kept += _masked(added)  # else only the blank lines around what was taken in are left
+    return b"".join(kept)
+
+
+def told_by(line: str) -> Told | None:
+    """Read a list item as the statement of a memory; None when it is no list item, or too long for one."""
+    item = _ITEM.fullmatch(line.strip())
+    if item is None:
+        return None
+    text = _DATE.sub("", _TASK_MARKS.sub("", item["text"])).strip()
+    told = _TOLD.fullmatch(text)
+    condition, kind = "", None
+    if told:
+        text = told["statement"]
+        condition = re.sub(r"^when ", "", told["condition"] or "", flags=re.IGNORECASE)
+        kind = EntryKind.DECISION if told["verb"] == "decided" else EntryKind.PREFERENCE
+    statement = clean_statement(redact(text).text) if len(text) <= STATEMENT_MAX_CHARS else None
+    if statement is None:
+        return None
+    return Told(statement=statement, condition=one_line(redact(condition).text, _CONDITION_CHARS), kind=kind)
+
+
+def _compare(baseline: Baseline, on_disk: bytes | None) -> _Comparison | None:
+    if not baseline.exists or on_disk is None or is_damaged(baseline.published, on_disk):
+        return None
+    rendered, lines = lines_of(baseline.rendered), lines_of(on_disk)
+    if not len(rendered) == len(baseline.line_memories) == len(baseline.line_scopes):
+        return None
+    opcodes = SequenceMatcher(None, rendered, lines, autojunk=False).get_opcodes()
+    places = _places(lines, rendered, baseline.line_scopes)
+    moved = _moved(rendered, opcodes, baseline, places)
+    edits: list[Edit] = []
+    for kind, i1, i2, j1, j2 in opcodes:
+        if kind == "equal":
+            continue
+        removed = [i for i in range(i1, i2) if baseline.line_memories[i] is not None and i not in moved]
+        added = [j for j in range(j1, j2) if places[j] is not None and j not in moved.values()]
+        edits += _edits_of_hunk(baseline, rendered, lines, places, removed, added)
+    return _Comparison(
+        rendered=rendered,
+        on_disk=lines,
+        opcodes=opcodes,
+        edits=_numbered(edits, baseline),
+        moved_from=frozenset(moved),
+        moved_to=frozenset(moved.values()),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Spot:
+    """Where a list item stands: the scope of its group, and the kind of its section."""
+
+    scope: str
+    kind: EntryKind
+    told: Told
+
+
+def _places(lines: Sequence[bytes], rendered: Sequence[bytes], scopes: Sequence[str | None]) -> Sequence[_Spot | None]:
+    """Tell for each line of the file where it would stand as a memory; None for what can't be one."""
+    groups = {line: scope for line, scope in zip(rendered, scopes, strict=True) if line.startswith(b"# ")}
+    groups[f"{GROUP_HEADING}{EVERYWHERE}\n".encode()] = USER_SCOPE
+    scope: str | None = USER_SCOPE  # before the first heading, an item belongs to no project
+    kind: EntryKind | None = EntryKind.PREFERENCE
+    is_code = False
+    spots: list[_Spot | None] = []
+    for line in lines:
+        text = line.decode("utf-8", "replace").rstrip()
+        spots.append(None)
+        if text.lstrip().startswith(("```", "~~~")):
+            is_code = not is_code
+        elif is_code:
+            continue
+        elif text.startswith("# "):
+            scope, kind = groups.get(line), EntryKind.PREFERENCE
+        elif text.startswith("#"):
+            kind = _SECTIONS.get(text)
+        elif scope is not None and kind is not None and not text.startswith((" ", "\t")):
+            told = told_by(text)
+            if told is not None:
+                # A quotation in a section of facts would be no fact any more.
+                of_line = told.kind if kind is EntryKind.PREFERENCE else None
+                spots[-1] = _Spot(scope=scope, kind=of_line or kind, told=told)
+    return spots
+
+
+def _moved(
+    rendered: Sequence[bytes],
+    opcodes: Sequence[tuple[str, int, int, int, int]],
+    baseline: Baseline,
+    places: Sequence[_Spot | None],
+) -> dict[int, int]:
+    """Pair removed lines with added ones of the same group that tell the same: who sorts lines says nothing."""
+    arrivals: dict[tuple[str, str, str | None], list[int]] = {}
+    for kind, _i1, _i2, j1, j2 in opcodes:
+        for j in range(j1, j2) if kind != "equal" else ():
+            spot = places[j]
+            if spot is not None:
+                arrivals.setdefault((spot.told.statement, spot.told.condition, spot.scope), []).append(j)
+    moved: dict[int, int] = {}
+    for kind, i1, i2, _j1, _j2 in opcodes:
+        for i in range(i1, i2) if kind != "equal" else ():
+            told = told_by(rendered[i].decode("utf-8", "replace")) if baseline.line_memories[i] is not None else None
+            if told is not None:
+                waiting = arrivals.get((told.statement, told.condition, baseline.line_scopes[i]))
+                if waiting:
+                    moved[i] = waiting.pop(0)
+    return moved
+
+
+def _edits_of_hunk(
+    baseline: Baseline,
+    rendered: Sequence[bytes],
+    lines: Sequence[bytes],
+    places: Sequence[_Spot | None],
+    removed: Sequence[int],
+    added: Sequence[int],
+) -> list[Edit]:
+    pairs = _reworded(baseline, rendered, places, removed, added)
+    edits = []
+    for i in removed:
+        memory_id = baseline.line_memories[i]
+        j = pairs.get(i)
+        spot = places[j] if j is not None else None
+        if j is not None and spot is not None:
+            edits.append(
+                Edit(
+                    edit_id=lines[j].decode("utf-8", "replace"),
+                    action=JournalAction.EDIT,
+                    removed=i,
+                    added=j,
+                    memory_id=memory_id,
+                    scope=spot.scope,
+                    kind=spot.kind,
+                    told=spot.told,
+                )
+            )
+        else:
+            edits.append(Edit(edit_id="", action=JournalAction.RETIRE, removed=i, memory_id=memory_id))
+    for j in added:
+        spot = places[j]
+        if j not in pairs.values() and spot is not None:
+            edits.append(
+                Edit(
+                    edit_id=lines[j].decode("utf-8", "replace"),
+                    action=JournalAction.ADD,
+                    added=j,
+                    scope=spot.scope,
+                    kind=spot.kind,
+                    told=spot.told,
+                )
+            )
+    return edits
+
+
+def _reworded(
+    baseline: Baseline,
+    rendered: Sequence[bytes],
+    places: Sequence[_Spot | None],
+    removed: Sequence[int],
+    added: Sequence[int],
+) -> dict[int, int]:
+    """Pair removed lines with like added ones of the same group, the most alike first."""
+    alike: list[tuple[float, int, int]] = []
+    for i in removed:
+        before = told_by(rendered[i].decode("utf-8", "replace"))
+        for j in added:
+            spot = places[j]
+            if before is not None and spot is not None and spot.scope == baseline.line_scopes[i]:
+                alike.append((likeness(before.statement, spot.told.statement), i, j))
+    pairs: dict[int, int] = {}
+    for degree, i, j in sorted(alike, key=lambda item: (-item[0], abs(item[1] - item[2]), item[1], item[2])):
+        if degree >= _LIKE_ENOUGH and i not in pairs and j not in pairs.values():
+            pairs[i] = j
+    return pairs
+
+
+def _numbered(edits: Sequence[Edit], baseline: Baseline) -> list[Edit]:
+    """Give each edit its id: the same edit, found again before the next publication, has the same."""
+    seen: Counter[tuple[object, ...]] = Counter()
+    numbered = []
+    for edit in edits:
+        what = (edit.action, edit.memory_id or edit.scope, edit.edit_id)
+        seen[what] += 1
+        edit_id = record_id_of("edit", baseline.consolidation_id, *what, seen[what])
+        numbered.append(dataclasses.replace(edit, edit_id=edit_id))
+    return numbered
+
+
+def _masked(lines: Sequence[bytes]) -> Sequence[bytes]:
+    try:
+        text = b"".join(lines).decode()
+    except UnicodeDecodeError:
+        return lines
+    masked = redact(text).text
+    return lines if masked == text else lines_of(masked.encode())

@@ -1,0 +1,167 @@
+"""What the person does by hand, on its way into the memories: found, written into the journal, read back as deeds."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+from memory_pipeline.clock import Clock
+from memory_pipeline.config import Config
+from memory_pipeline.phase2.baseline import Baseline
+from memory_pipeline.phase2.deeds import Deed, entry_of
+from memory_pipeline.phase2.edits import edits_of, records_of
+from memory_pipeline.phase2.extensions import records_of_extensions
+from memory_pipeline.phase2.operations import MemoryBook
+from memory_pipeline.records import (
+    USER_SCOPE,
+    Coverage,
+    Entry,
+    Extraction,
+    JournalAction,
+    JournalLine,
+    JournalRecord,
+    Memory,
+    MemoryStatus,
+    Task,
+    TaskOutcome,
+)
+from memory_pipeline.rollouts.journal import JOURNAL_THREAD, Journal, record_id_of
+from memory_pipeline.store.store import Store
+
+
+class Hand:
+    """The journal of one state folder, and what the store holds of it. Used under the workspace lock."""
+
+    def __init__(self, config: Config, store: Store, clock: Clock) -> None:
+        self.journal = Journal(config.journal_path)
+        self._config = config
+        self._store = store
+        self._clock = clock
+
+    def write_down_edits(self, baseline: Baseline, on_disk: bytes | None) -> None:
+        """Append to the journal what the person did to MEMORY.md and wrote into notes since they were last read.
+
+        Raises:
+            OSError: the journal can't be written.
+        """
+        self.journal.append(self.find_edits(baseline, on_disk))
+
+    def find_edits(self, baseline: Baseline, on_disk: bytes | None) -> list[JournalRecord]:
+        """Return what the person did to MEMORY.md and wrote into notes, as far as the journal does not hold it."""
+        now = self._clock.now()
+        edits = edits_of(baseline, on_disk)
+        memories = {memory.memory_id: memory for memory in self._store.memories.every()} if edits else {}
+        found = records_of(edits, memories, now=now)
+        found += records_of_extensions(
+            self._config.workspace_path, retention_days=self._config.phase2.extension_retention_days, now=now
+        )
+        if not found:
+            return []
+        known = self._store.memories.taken_in() | {line.record.record_id for line in self.journal.read()}
+        return [record for record in found if record.record_id not in known]
+
+    def deeds(self) -> list[Deed]:
+        """Return what no consolidation took in yet, in the journal's order; the store learns of their entries."""
+        lines = self.journal.read()
+        self._store_entries(list(self._entries(lines).values()))
+        return self._left(lines)
+
+    def deeds_to_come(self, baseline: Baseline, on_disk: bytes | None) -> list[Deed]:
+        """Return what deeds() would after writing down the edits that are not written down yet; changes nothing."""
+        unwritten = [
+            JournalLine(record=record, byte_start=0, byte_end=0, line_sha256="")
+            for record in self.find_edits(baseline, on_disk)
+        ]
+        return self._left([*self.journal.read(), *unwritten])
+
+    def _entries(self, lines: Sequence[JournalLine]) -> dict[str, Entry]:
+        path = str(self.journal.path)
+        return {
+            line.record.record_id: entry
+            for line in lines
+            if (entry := entry_of(line, thread_id=JOURNAL_THREAD, journal_path=path)) is not None
+        }
+
+    def _left(self, lines: Sequence[JournalLine]) -> list[Deed]:
+        entries = self._entries(lines)
+        taken_in = self._store.memories.taken_in()
+        return [
+            Deed(record=line.record, entry=entries.get(line.record.record_id))
+            for line in lines
+            if line.record.record_id not in taken_in
+        ]
+
+    def write_down_undoing(self, book: MemoryBook, consolidation_id: int) -> frozenset[str]:
+        """Append to the journal how an undoing left the memories, so that a rebuild ends the same.
+
+        Raises:
+            OSError: the journal can't be written.
+        """
+        before = {change.operation.memory_id: change.before for change in book.changes}
+        records = [
+            record
+            for memory in book.changed
+            if (record := _undoing(memory, before[memory.memory_id], consolidation_id, self._clock.now())) is not None
+        ]
+        self.journal.append(records)
+        self.deeds()
+        return frozenset(record.record_id for record in records)
+
+    def _store_entries(self, entries: Sequence[Entry]) -> None:
+        known = {entry.entry_id: entry for entry in self._store.extractions.entries(JOURNAL_THREAD)}
+        # A project that was renamed meanwhile moved the stored ones along.
+        current = [dataclasses.replace(entry, scope=_scope_of(entry, known)) for entry in entries]
+        if {entry.entry_id: entry for entry in current} == known:
+            return
+        task = Task(title="What you wrote yourself", outcome=TaskOutcome.SUCCESS, entries=tuple(current))
+        extraction = Extraction(
+            thread_id=JOURNAL_THREAD,
+            rollout_summary="What you added, edited and noted yourself.",
+            slug="journal",
+            raw_memory="\n".join(f"- {entry.kind}: {entry.statement}" for entry in current),
+            tasks=(task,),
+            coverage=Coverage.HIGH,
+        )
+        self._store.journal.replace(
+            extraction, rollout_path=str(self.journal.path), scope=USER_SCOPE, now=self._clock.now()
+        )
+
+
+def hand_written_by(memories: Sequence[Memory], entries: Mapping[str, Entry]) -> frozenset[str]:
+    """Return the memories whose wording is from the person's own hand."""
+    return frozenset(
+        memory.memory_id
+        for memory in memories
+        for entry_id in memory.entry_ids
+        if entry_id in entries
+        and entries[entry_id].thread_id == JOURNAL_THREAD
+        and entries[entry_id].statement == memory.statement
+    )
+
+
+def _scope_of(entry: Entry, known: Mapping[str, Entry]) -> str:
+    return known[entry.entry_id].scope if entry.entry_id in known else entry.scope
+
+
+def _undoing(memory: Memory, before: Memory | None, consolidation_id: int, now: float) -> JournalRecord | None:
+    if memory.status is MemoryStatus.RETIRED:
+        action = JournalAction.RETIRE
+    elif before is not None and memory.statement != before.statement:
+        action = JournalAction.EDIT
+    elif memory.status is MemoryStatus.ACTIVE and before is not None and before.status is not MemoryStatus.ACTIVE:
+        action = JournalAction.RESTORE
+    else:
+        return None
+    return JournalRecord(
+        record_id=record_id_of("undo", consolidation_id, memory.memory_id, now),
+        action=action,
+        at=now,
+        origin="undo",
+        memory_id=memory.memory_id,
+        kind=memory.kind,
+        scope=memory.scope,
+        condition=memory.condition,
+        statement=memory.statement,
+        was=before.statement if before is not None and action is JournalAction.EDIT else "",
+        was_condition=before.condition if before is not None and action is JournalAction.EDIT else "",
+    )

@@ -1,0 +1,171 @@
+"""Placing: how a new statement meets the memories that are about the same thing, and which of them stands then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from memory_pipeline.clock import iso_date
+from memory_pipeline.likeness import contradicts, likeness, same_condition, same_statement, signature
+from memory_pipeline.phase2.operations import MemoryBook, memory_id_of, said_at
+from memory_pipeline.records import STATED_KINDS, Actor, Entry, Memory, MemoryStatus, Operation, OperationKind
+
+EVIDENCE_WITHDRAWN = "nothing it rested on stands any longer"
+UNUSED = "unused and unconfirmed"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FormerWording:
+    """How a memory was worded before the person worded it anew. Who said it before then said this memory."""
+
+    statement: str
+    condition: str
+    until: float
+
+
+class Shelves:
+    """The memories by what they are about, so that an entry is compared with the few that could be like it."""
+
+    def __init__(
+        self, memories: Iterable[Memory], former_wordings: Mapping[str, Sequence[FormerWording]] | None = None
+    ) -> None:
+        self._by_token: dict[tuple[str, str], dict[str, None]] = {}
+        self._former = former_wordings or {}
+        for memory in memories:
+            self.put(memory)
+
+    def put(self, memory: Memory) -> None:
+        """Make a memory findable."""
+        self._index(memory, memory.statement)
+        for wording in self._former.get(memory.memory_id, ()):
+            self._index(memory, wording.statement)
+
+    def _index(self, memory: Memory, statement: str) -> None:
+        for token in signature(statement):
+            self._by_token.setdefault((memory.scope, token), {})[memory.memory_id] = None
+
+    def near(self, told: Entry | Memory, memories: Mapping[str, Memory]) -> list[Memory]:
+        """Return the memories of the same scope that share a word that counts, most alike first."""
+        found: dict[str, None] = {}
+        for token in sorted(signature(told.statement)):
+            found.update(self._by_token.get((told.scope, token), {}))
+        near = [memories[memory_id] for memory_id in found]
+        return sorted(near, key=lambda memory: (-likeness(memory.statement, told.statement), memory.memory_id))
+
+    def says_the_same(self, memory: Memory, entry: Entry) -> bool:
+        """Whether an entry says what a memory says, or said before the person worded it anew."""
+        if memory.kind is not entry.kind and not (memory.kind in STATED_KINDS and entry.kind in STATED_KINDS):
+            return False
+        wordings = [(memory.statement, memory.condition)]
+        at = said_at(entry)
+        wordings += [
+            (former.statement, former.condition)
+            for former in self._former.get(memory.memory_id, ())
+            if at <= former.until
+        ]
+        return any(
+            same_condition(condition, entry.condition) and same_statement(statement, entry.statement)
+            for statement, condition in wordings
+        )
+
+
+def must_wait(book: MemoryBook, memory: Memory, told: Entry | Memory, *, by_person: bool) -> bool:
+    """Whether what is told contradicts an active memory, and not as a person's word against a person's word."""
+    if memory.status is not MemoryStatus.ACTIVE:
+        return False
+    stated = book.is_persons_word(memory)
+    related = memory.kind is told.kind or (stated and not by_person)
+    return related and not (stated and by_person) and contradicts_in_place(memory, told)
+
+
+def contradicts_in_place(memory: Memory, told: Entry | Memory) -> bool:
+    """Whether a memory and what is told can't both hold, under the same condition."""
+    return same_condition(memory.condition, told.condition) and contradicts(memory.statement, told.statement)
+
+
+def confirm(book: MemoryBook, memory: Memory, entry: Entry, shelves: Shelves) -> None:
+    """Let an entry join the memory that says the same."""
+    book.apply(
+        Operation(kind=OperationKind.MERGE, memory_id=memory.memory_id, entry_id=entry.entry_id, reason="says the same")
+    )
+    if memory.status is MemoryStatus.RETIRED and memory.reason.startswith((UNUSED, EVIDENCE_WITHDRAWN)):
+        # What a person took out stays out; what merely faded is confirmed by being said again.
+        restore(book, book.memories[memory.memory_id], shelves, reason="it was said again")
+    else:
+        settle(book, memory.memory_id, shelves)
+
+
+def restore(book: MemoryBook, memory: Memory, shelves: Shelves, *, reason: str) -> None:
+    """Tell a retired memory again, unless what was learned meanwhile contradicts it."""
+    by_person = book.is_persons_word(memory)
+    if any(must_wait(book, other, memory, by_person=by_person) for other in shelves.near(memory, book.memories)):
+        return
+    book.apply(Operation(kind=OperationKind.RESTORE, memory_id=memory.memory_id, reason=reason))
+    settle(book, memory.memory_id, shelves)
+
+
+def add(book: MemoryBook, entry: Entry, shelves: Shelves, *, actor: Actor = Actor.RULES, reason: str = "new") -> str:
+    """Found a memory on an entry; returns its id."""
+    memory_id = memory_id_of(entry)
+    operation = Operation(
+        kind=OperationKind.ADD, memory_id=memory_id, entry_id=entry.entry_id, reason=reason, actor=actor
+    )
+    if book.apply(operation) is None:
+        shelves.put(book.memories[memory_id])
+        settle(book, memory_id, shelves)
+    return memory_id
+
+
+def settle(book: MemoryBook, memory_id: str, shelves: Shelves) -> None:
+    """Let the newest of a person's contradicting statements stand.
+
+    A statement is superseded when the person said otherwise later, even if they took that back in its turn. So what
+    stands in the end depends on when things were said, not on when they were read.
+    """
+    memory = book.memories[memory_id]
+    if memory.status is MemoryStatus.RETIRED or not book.is_persons_word(memory):
+        return
+    rivals = _rivals(book, memory, shelves)
+    word = book.newest_word(memory)
+    newer = [rival for rival in rivals if book.newest_word(rival) > word]
+    if newer and memory.status is MemoryStatus.ACTIVE:
+        best = max(newer, key=lambda rival: (rival.status is MemoryStatus.ACTIVE, book.newest_word(rival)))
+        _supersede(book, memory, best)
+    elif not newer and memory.status is MemoryStatus.SUPERSEDED:
+        reason = "nothing that superseded it stands any longer"
+        if rivals:
+            reason = f"said again on {iso_date(word[0])}, after what had superseded it"
+        book.apply(Operation(kind=OperationKind.RESTORE, memory_id=memory_id, reason=reason))
+    for rival in rivals:
+        if rival.status is MemoryStatus.ACTIVE and rival not in newer:
+            _supersede(book, rival, memory)
+
+
+def _rivals(book: MemoryBook, memory: Memory, shelves: Shelves) -> list[Memory]:
+    """Return what the person said against a memory, in its place, and still says; what superseded it included."""
+    return [
+        other
+        for other in {near.memory_id: near for near in _near_or_linked(book, memory, shelves)}.values()
+        if other.memory_id != memory.memory_id
+        and other.entry_ids
+        and book.is_persons_word(other)
+        and (other.memory_id == memory.superseded_by or contradicts_in_place(other, memory))
+    ]
+
+
+def _near_or_linked(book: MemoryBook, memory: Memory, shelves: Shelves) -> Iterable[Memory]:
+    yield from shelves.near(memory, book.memories)
+    successor = book.memories.get(memory.superseded_by or "")
+    if successor is not None:
+        yield successor
+
+
+def _supersede(book: MemoryBook, older: Memory, newer: Memory) -> None:
+    book.apply(
+        Operation(
+            kind=OperationKind.SUPERSEDE,
+            memory_id=older.memory_id,
+            other_memory_id=newer.memory_id,
+            reason=f"the person said otherwise on {iso_date(book.newest_word(newer)[0])}",
+        )
+    )

@@ -1,0 +1,170 @@
+"""The journal: our own log of what the person did to the memories, one JSON line a deed.
+
+It is read like a rollout: every line has a byte range and a hash, so that what the person said has evidence too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from memory_pipeline.clock import iso
+from memory_pipeline.files import FILE_MODE, make_private_folder, sync_folder
+from memory_pipeline.lock import os_lock
+from memory_pipeline.records import EntryKind, JournalAction, JournalLine, JournalRecord, Speaker
+from memory_pipeline.rollouts.times import to_seconds
+
+JOURNAL_FILE = "journal.jsonl"
+#: The thread of all that the person did by hand.
+JOURNAL_THREAD = "journal"
+
+_FORMAT = 1
+#: How long one writer waits for another, in seconds. A line is written in no time.
+_WAIT_SECONDS = 20.0
+
+
+def record_id_of(*parts: object) -> str:
+    """Return the id of a deed: the same parts give the same id, so that a deed found twice is one."""
+    text = "\x1f".join(str(part) for part in parts)
+    return "j_" + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:24]
+
+
+class Journal:
+    """The journal of one state folder."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def append(self, records: Sequence[JournalRecord]) -> None:
+        """Write records at the end, durably, before anything is done about them.
+
+        Raises:
+            OSError: they can't be written.
+            LockedError: another program has been writing for a long time.
+        """
+        if not records:
+            return
+        make_private_folder(self.path.parent)
+        with self.lock():
+            descriptor = os.open(
+                self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, FILE_MODE
+            )
+            try:
+                # A line that a crash cut off must not swallow the next one.
+                text = b"".join(_encode(record) + b"\n" for record in records)
+                _write_all(descriptor, text if _ends_in_newline(descriptor) else b"\n" + text)
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+            sync_folder(self.path.parent)
+
+    def lock(self) -> Any:
+        """Return a context in which nobody else writes the journal."""
+        return os_lock(self.path.with_suffix(".lock"), purpose="writing the journal", wait_seconds=_WAIT_SECONDS)
+
+    def read(self) -> list[JournalLine]:
+        """Read all records in order; a line that is torn or of another kind is passed over.
+
+        Raises:
+            OSError: the file is there but can't be read.
+        """
+        try:
+            content = self.path.read_bytes()
+        except FileNotFoundError:
+            return []
+        lines: list[JournalLine] = []
+        start = 0
+        for raw in content.split(b"\n"):
+            record = decode_record(raw)
+            if record is not None:
+                lines.append(
+                    JournalLine(
+                        record=record,
+                        byte_start=start,
+                        byte_end=start + len(raw),
+                        line_sha256=hashlib.sha256(raw).hexdigest(),
+                    )
+                )
+            start += len(raw) + 1
+        return _first_of_each(lines)
+
+
+def decode_record(raw: bytes) -> JournalRecord | None:
+    """Read one line of the journal; None when it is torn, or no record of ours."""
+    try:
+        fields = orjson.loads(raw)
+        if not isinstance(fields, dict):
+            return None
+        return JournalRecord(
+            record_id=_text(fields["id"]),
+            action=JournalAction(fields["action"]),
+            at=to_seconds(fields["at"]) or 0.0,
+            origin=_text(fields["origin"]),
+            memory_id=_text_or_none(fields.get("memory_id")),
+            kind=EntryKind(fields["kind"]) if fields.get("kind") else None,
+            scope=_text_or_none(fields.get("scope")),
+            condition=_text(fields.get("condition", "")),
+            statement=_text(fields.get("statement", "")),
+            was=_text(fields.get("was", "")),
+            was_condition=_text(fields.get("was_condition", "")),
+            speaker=Speaker(fields.get("speaker", Speaker.USER)),
+        )
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _encode(record: JournalRecord) -> bytes:
+    fields: dict[str, Any] = {
+        "format": _FORMAT,
+        "id": record.record_id,
+        "at": iso(record.at),
+        "action": record.action,
+        "origin": record.origin,
+        "memory_id": record.memory_id,
+        "kind": record.kind,
+        "scope": record.scope,
+        "condition": record.condition,
+        "statement": record.statement,
+        "was": record.was,
+        "was_condition": record.was_condition,
+        "speaker": record.speaker if record.speaker is not Speaker.USER else None,
+    }
+    return orjson.dumps({name: value for name, value in fields.items() if value not in (None, "")})
+
+
+def _write_all(descriptor: int, text: bytes) -> None:
+    before = os.fstat(descriptor).st_size
+    written = 0
+    try:
+        while written < len(text):
+            written += os.write(descriptor, text[written:])
+    except OSError:
+        os.ftruncate(descriptor, before)  # a full disk leaves no half line
+        raise
+
+
+def _ends_in_newline(descriptor: int) -> bool:
+    size = os.fstat(descriptor).st_size
+    return size == 0 or os.pread(descriptor, 1, size - 1) == b"\n"
+
+
+def _first_of_each(lines: Iterable[JournalLine]) -> list[JournalLine]:
+    by_id: dict[str, JournalLine] = {}
+    for line in lines:
+        by_id.setdefault(line.record.record_id, line)
+    return list(by_id.values())
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("a text is expected")
+    return value
+
+
+def _text_or_none(value: object) -> str | None:
+    return None if value is None else _text(value)
