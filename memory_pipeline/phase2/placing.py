@@ -128,7 +128,8 @@ def settle(book: MemoryBook, memory_id: str, shelves: Shelves) -> None:
     rivals = _rivals(book, memory, shelves)
     word = book.newest_word(memory)
     newer = [rival for rival in rivals if book.newest_word(rival) > word]
-    if newer and memory.status is MemoryStatus.ACTIVE:
+    is_linked = memory.status is MemoryStatus.SUPERSEDED and memory.superseded_by in {one.memory_id for one in newer}
+    if newer and not is_linked:
         best = max(newer, key=lambda rival: (rival.status is MemoryStatus.ACTIVE, book.newest_word(rival)))
         _supersede(book, memory, best)
     elif not newer and memory.status is MemoryStatus.SUPERSEDED:
