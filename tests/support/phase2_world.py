@@ -22,6 +22,8 @@ from memory_pipeline.records import (
     Extraction,
     Gate,
     IndexedThread,
+    JournalAction,
+    JournalRecord,
     Memory,
     MemoryStatus,
     Operation,
@@ -36,6 +38,7 @@ from memory_pipeline.records import (
     ThreadFacts,
     Usage,
 )
+from memory_pipeline.rollouts.journal import record_id_of
 from memory_pipeline.store.store import Store
 
 DAY = 86_400.0
@@ -298,10 +301,20 @@ class World:
         **phase2: Any,
     ) -> Phase2Counts:
         """Run phase two once."""
+        return self.parts(on_step=on_step, should_stop=should_stop, **phase2).run_once(wait=wait)
+
+    def parts(
+        self,
+        *,
+        on_step: Callable[[str], None] = lambda _name: None,
+        should_stop: Callable[[], bool] = lambda: False,
+        **phase2: Any,
+    ) -> Phase2:
+        """Phase two on this world."""
         config = self.config
         if phase2:
             config = dataclasses.replace(config, phase2=dataclasses.replace(config.phase2, **phase2))
-        parts = Phase2(
+        return Phase2(
             config,
             self.store,
             self.clock,
@@ -310,7 +323,42 @@ class World:
             should_stop=should_stop,
             on_step=on_step,
         )
-        return parts.run_once(wait=wait)
+
+    def does(self, action: JournalAction, memory: Memory | None = None, **fields: Any) -> Phase2Counts:
+        """Let the person do something by a command."""
+        about: dict[str, Any] = {}
+        if memory is not None:
+            about = {
+                "memory_id": memory.memory_id,
+                "kind": memory.kind,
+                "scope": memory.scope,
+                "statement": memory.statement,
+                "condition": memory.condition,
+            }
+        said = {**about, **fields}
+        record_id = record_id_of(action, self.clock.now(), sorted(said.items()))
+        record = JournalRecord(record_id=record_id, action=action, at=self.clock.now(), origin="command", **said)
+        return self.parts().take_in_hand([record])
+
+    def undo(self, consolidation_id: int | None = None) -> Phase2Counts:
+        """Undo a consolidation, by default the last one."""
+        last = self.store.memories.last_consolidation()
+        assert last is not None
+        return self.parts().undo(last.consolidation_id if consolidation_id is None else consolidation_id)
+
+    def of(self, statement: str) -> Memory:
+        """The one memory that says this."""
+        (found,) = [item for item in self.store.memories.every() if item.statement == statement]
+        return found
+
+    def told(self) -> set[tuple[str, str]]:
+        """Scope and statement of what is told."""
+        return {(item.scope, item.statement) for item in self.store.memories.every(status=MemoryStatus.ACTIVE)}
+
+    def write_handbook(self, change: Callable[[list[str]], list[str]]) -> None:
+        """Let the person change the lines of MEMORY.md."""
+        lines = self.handbook.read_text(encoding="utf-8").splitlines()
+        self.handbook.write_text("".join(f"{line}\n" for line in change(lines)), encoding="utf-8")
 
     def files(self) -> dict[str, bytes]:
         """Everything in the workspace, by path."""
