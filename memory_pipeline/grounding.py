@@ -40,9 +40,10 @@ when will with without you your
 """
 #: Words that are nobody's name, however they are written.
 _COMMON = frozenset(_COMMON_WORDS.split())
-_SHORTHANDS = frozenset(
-    "e.g i.e a.m p.m etc. and/or or/and he/she she/he his/her yes/no true/false on/off pass/fail n/a w/o i/o".split()
-)
+_SHORTHAND_WORDS = """
+e.g i.e a.m p.m and/or or/and he/she she/he his/her yes/no true/false on/off pass/fail n/a w/o i/o
+"""
+_SHORTHANDS = frozenset(_SHORTHAND_WORDS.split())
 _PARTS_WORDS = """
 able ahead aware back based bit built by case catch check clear close co cross date day deep down driven dry early edge
 end ended even ever fail fast first fix follow free friendly full half hand hard hash head heavy high hoc in installed
@@ -147,7 +148,7 @@ def _signs_in(chunk: str, *, begins: bool, english: bool) -> Iterator[str]:
     """Yield what of one word, as it stands between blanks, has to be in the sources."""
     word = _ELISION.sub("", chunk.lstrip(_EDGES_BEFORE)).rstrip(_EDGES_AFTER)
     folded = word.casefold()
-    if not any(map(str.isalnum, word)) or folded in _COMMON or f"{folded}." in _SHORTHANDS or folded in _SHORTHANDS:
+    if not any(map(str.isalnum, word)) or folded in _COMMON | _SHORTHANDS:
         return
     if _FLAG.match(word) and "=" in word:
         yield from word.split("=", 1)
