@@ -523,6 +523,7 @@ class Operation:
     reason: str
     entry_id: str | None = None
     other_memory_id: str | None = None  # SUPERSEDE: the memory that takes its place
+    at: float | None = field(default=None, compare=False)  # when it was applied; None while it is proposed
 
 
 class Phase2Outcome(StrEnum):

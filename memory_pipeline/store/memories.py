@@ -231,6 +231,7 @@ class Memories:
                 reason=row["reason"],
                 entry_id=row["entry_id"],
                 other_memory_id=row["other_memory_id"],
+                at=row["at"],
             )
             for row in rows
         ]
