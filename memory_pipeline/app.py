@@ -17,6 +17,8 @@ from memory_pipeline.phase1.gates import apply_gates
 from memory_pipeline.phase1.index import Discovery, Progress, index_rollouts
 from memory_pipeline.phase1.run import Phase1
 from memory_pipeline.phase2.consolidate import Phase2
+from memory_pipeline.phase2.findings import Finding
+from memory_pipeline.phase2.lint import lint
 from memory_pipeline.pipeline import PassOptions, Pipeline
 from memory_pipeline.recall.why import Explanation, explain
 from memory_pipeline.records import Agent, RunCounts
@@ -92,6 +94,10 @@ class App:
         }
         reader = EvidenceReader(homes, max_bytes=self.config.gates.max_rollout_bytes)
         return explain(query, self.store, reader)
+
+    def lint(self) -> list[Finding]:
+        """Check the whole workspace; see phase2.lint.lint."""
+        return lint(self.config, self.store)
 
     def _pipeline(self) -> Pipeline:
         if self._extractor is None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memory_pipeline.cli.place import EXIT_DONE, JSON_OPTION, Place, find_one, open_app
+from memory_pipeline.cli.place import EXIT_DONE, EXIT_FAILED, JSON_OPTION, Place, find_one, open_app
 from memory_pipeline.errors import UsageError
 from memory_pipeline.redact import redact
 from memory_pipeline.statements import one_line
@@ -108,6 +108,25 @@ def memory_why(place: Place, *, words: tuple[str, ...], as_json: bool) -> int:
     else:
         why_view.print_why(explanation, listing=place.command("memory list"))
     return EXIT_DONE
+
+
+@memory.command("lint")
+@JSON_OPTION
+@click.pass_obj
+def memory_lint(place: Place, *, as_json: bool) -> int:
+    """Check the memories, what they rest on, and every file of the workspace; changes nothing.
+
+    Ends with 1 when something is found.
+    """
+    from memory_pipeline.cli import lint_view, output
+
+    with open_app(place.load()) as app:
+        findings = app.lint()
+    if as_json:
+        output.print_json(lint_view.lint_document(findings))
+    else:
+        lint_view.print_findings(findings)
+    return EXIT_FAILED if findings else EXIT_DONE
 
 
 def _find_memory(app: App, name: str, place: Place) -> Memory:
