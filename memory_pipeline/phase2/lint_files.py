@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
 from pathlib import Path
 
 from memory_pipeline.files import FILE_MODE, TEMPORARY_PREFIX, sha256_hex
@@ -191,17 +192,18 @@ def _secrets(workspace: Path) -> Iterator[Finding]:
 
 def _lines_with_secrets(text: str) -> list[tuple[int, str]]:
     """Find the lines that hold a secret, and of what kind; of one that spans lines, the first."""
-    whole = redact(text)
-    if whole.text == text:
+    masked = redact(text)
+    if masked.text == text:
         return []
-    lines = text.split("\n")
-    found = [
-        (number, ", ".join(sorted(masked.counts)))
-        for number, line in enumerate(lines, start=1)
-        if (masked := redact(line)).text != line
-    ]
-    if found:
-        return found
-    pairs = zip(lines, whole.text.split("\n"), strict=False)
-    first = next((number for number, (line, masked) in enumerate(pairs, start=1) if line != masked), len(lines))
-    return [(first, ", ".join(sorted(whole.counts)))]
+    before, after = text.split("\n"), masked.text.split("\n")
+    found = []
+    for kind, i1, i2, j1, j2 in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if kind != "equal":
+            last = i2 if i2 - i1 == j2 - j1 else i1 + 1
+            found += [(number + 1, _kinds_in(before[number], masked.counts)) for number in range(i1, last)]
+    return found
+
+
+def _kinds_in(line: str, all_kinds: Mapping[str, int]) -> str:
+    # By itself a line of a private key, say, does not tell what it is a part of.
+    return ", ".join(sorted(redact(line).counts or all_kinds))
