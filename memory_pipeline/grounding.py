@@ -23,6 +23,10 @@ _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _DATE = re.compile(r"\d{4}-\d\d(?:-\d\d)?")
 _RANGE = re.compile(r"[-x/]")
 _FLAG = re.compile(r"--?[A-Za-z][\w-]*")
+_COUNTED = re.compile(r"(\d+)-([a-z]+)")
+_EITHER = re.compile(r"[a-z]+/[a-z]+")
+_SCHEME = re.compile(r"https?://")
+_NAME_DOT_JS = re.compile(r"[A-Z][a-z]+\.js")
 _HYPHENATED = re.compile(r"[a-z]+(?:-[a-z]+)+")
 _COMPOUND = re.compile(r"\w[./\\:@+#=*&%-]|[./\\:@+#=*&%$~-]\w|_")
 _INNER_CAPITAL = re.compile(r"[^\W\d_][^\W_]*[A-Z]")
@@ -92,11 +96,18 @@ class _Sources:
         number = _NUMBER.fullmatch(folded)
         if number is not None:
             return number.group(1) in self._numbers
-        if self._stands(folded):
+        if any(map(self._stands, _spellings(sign, folded))) or self._holds_parts(folded):
             return True
+        return not _COMPOUND.search(folded) and self._stands_as_word(folded)
+
+    def _holds_parts(self, folded: str) -> bool:
+        """Whether a sign is only a joint of ordinary words or of such that stand in the text by themselves."""
+        if counted := _COUNTED.fullmatch(folded):
+            number, word = counted.groups()
+            return number in self._numbers and (not _is_known(word) or self._stands_as_word(word))
         if _HYPHENATED.fullmatch(folded):
             return all(part in _PARTS or self._stands_apart(part) for part in folded.split("-"))
-        return not _COMPOUND.search(folded) and self._stands_as_word(folded)
+        return _EITHER.fullmatch(folded) is not None and all(map(self._stands_apart, folded.split("/")))
 
     def _stands(self, folded: str) -> bool:
         is_compound = _COMPOUND.search(folded) is not None
@@ -110,8 +121,8 @@ class _Sources:
         return re.search(before + re.escape(folded) + after, self._text) is not None
 
     def _stands_apart(self, word: str) -> bool:
-        """Whether a word stands in the text by itself, and not as part of another compound."""
-        return re.search(rf"(?<!{_WORD})(?<!-){re.escape(word)}(?:e?s)?(?!{_WORD})(?!-)", self._text) is not None
+        """Whether a word stands in the text by itself, and not as part of a compound or a path."""
+        return re.search(rf"(?<!{_WORD})(?<![-/]){re.escape(word)}(?:e?s)?(?!{_WORD})(?![-/])", self._text) is not None
 
     def _stands_as_word(self, word: str) -> bool:
         """Whether a word stands in the text, in the singular or the plural."""
@@ -119,6 +130,17 @@ class _Sources:
             return word in self._text
         stem = word.removesuffix("s") if len(word) > 2 else word
         return re.search(rf"(?<!{_WORD}){re.escape(stem)}(?:e?s)?(?!{_WORD})", self._text) is not None
+
+
+def _spellings(sign: str, folded: str) -> Iterator[str]:
+    """Yield how else the same may be written: "Node.js" as "node", "time-out" as "timeout", an address without http."""
+    yield folded
+    if _SCHEME.match(folded):
+        yield _SCHEME.sub("", folded)
+    if _NAME_DOT_JS.fullmatch(sign):
+        yield folded.removesuffix(".js")
+    if _HYPHENATED.fullmatch(folded):
+        yield folded.replace("-", "")
 
 
 def _signs(statement: str) -> Iterator[str]:
@@ -163,11 +185,13 @@ def _signs_in(chunk: str, *, begins: bool, english: bool) -> Iterator[str]:
 def _is_name(word: str, *, begins: bool, english: bool) -> bool:
     """Whether a word is one that a rewording keeps."""
     folded = word.casefold()
-    if _COMPOUND.search(word) or any(map(str.isdigit, word)) or folded in KNOWN_TOOLS:
-        return True
-    if folded.removesuffix("s") in KNOWN_TOOLS or _INNER_CAPITAL.match(word):
+    if _COMPOUND.search(word) or any(map(str.isdigit, word)) or _is_known(folded) or _INNER_CAPITAL.match(word):
         return True
     return english and not begins and word[0].isupper()
+
+
+def _is_known(word: str) -> bool:
+    return word in KNOWN_TOOLS or word.removesuffix("s") in KNOWN_TOOLS
 
 
 def _is_english(statement: str) -> bool:

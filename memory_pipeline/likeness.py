@@ -257,6 +257,7 @@ def _stem(word: str) -> str:
     return word.removesuffix("e") if len(word) > 4 else word
 
 
+@lru_cache(maxsize=1 << 15)
 def _is_exact(word: str) -> bool:
     """Whether a word is a name, number, path or flag: one that a rewording would have kept as it is."""
     return (

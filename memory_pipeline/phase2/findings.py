@@ -36,7 +36,7 @@ class Finding:
     """One place where a rule is broken. No secret is repeated in it."""
 
     rule: Rule
-    place: str  # file, or file and line, of the workspace; a memory's id; an entry's id
+    place: str  # file, or file and line, of the workspace; a memory's or entry's id; the whole path of an open file
     problem: str
     advice: str
 

@@ -20,7 +20,6 @@ EXTENSIONS_FOLDER = "extensions"
 _OUR_FILES = (MEMORY_FILE, SUMMARY_FILE, RAW_MEMORIES)
 #: A larger file is not searched for secrets, which is said.
 _SEARCHED_BYTES = 8 << 20
-_MOST_EXTENSION_FILES = 1_000
 _RESTORED = f"{RUN}, which restores it"
 
 
@@ -51,14 +50,12 @@ def lint_modes(paths: Iterable[Path]) -> Iterator[Finding]:
             )
 
 
-def files_below(folder: Path, *, limit: int | None = None) -> list[Path]:
-    """List the regular files below a folder by name, through no link, at most ``limit``."""
+def files_below(folder: Path) -> list[Path]:
+    """List the regular files below a folder by name, through no link."""
     found = []
     for place, folders, names in os.walk(folder):
         folders.sort()
         found += [path for name in sorted(names) if (path := Path(place, name)).is_file() and not path.is_symlink()]
-        if limit is not None and len(found) >= limit:
-            return found[:limit]
     return found
 
 
@@ -174,20 +171,25 @@ def _as_told(memory: Memory) -> str:
 def _secrets(workspace: Path) -> Iterator[Finding]:
     folders = [workspace / name for name in (SUMMARIES_FOLDER, EXTENSIONS_FOLDER)]
     plain = [folder for folder in folders if not folder.is_symlink()]
-    files = [path for folder in plain for path in files_below(folder, limit=_MOST_EXTENSION_FILES)]
+    files = [path for folder in plain for path in files_below(folder)]
     for path in [*_OUR_FILES, *(str(path.relative_to(workspace)) for path in files)]:
-        content = read_workspace_file(workspace, path)
-        if content is None:
-            continue
-        if len(content) > _SEARCHED_BYTES:
+        if _size_of(workspace / path) > _SEARCHED_BYTES:
             problem = f"has more than {_SEARCHED_BYTES} bytes, so it was not searched for secrets"
             yield Finding(rule=Rule.SECRET, place=path, problem=problem, advice="look yourself, or make it smaller")
             continue
+        content = read_workspace_file(workspace, path) or b""
         for number, kinds in _lines_with_secrets(content.decode("utf-8", "replace")):
             advice = "change that secret where it is used, since it was written down; then take it out"
             yield Finding(
                 rule=Rule.SECRET, place=f"{path}:{number}", problem=f"holds a secret ({kinds})", advice=advice
             )
+
+
+def _size_of(path: Path) -> int:
+    try:
+        return path.lstat().st_size
+    except OSError:
+        return 0
 
 
 def _lines_with_secrets(text: str) -> list[tuple[int, str]]:

@@ -37,6 +37,11 @@ GROUNDED = [
     ("统一使用 uv 管理依赖", "以后用 uv"),
     ("端口是 8080", "端口8080不变"),
     ("端口是８０８０", "port 8080"),
+    ("Use 4-space indentation", "indent with 4 spaces"),
+    ("Time-outs are 30s", "timeouts 30 seconds"),
+    ("Use async/await", "use async and await"),
+    ("Use Node.js 20", "node 20 please"),
+    ("Open http://localhost:3000/admin", "localhost:3000/admin"),
     ("keep it short and simple", ""),
 ]
 UNGROUNDED = [
@@ -64,6 +69,10 @@ UNGROUNDED = [
     ("look at shop-web", "look at shop-web-old", "shop-web"),
     ("ping db@host.internal", "ping", "db@host.internal"),
     ("log in to https://example.org/x", "log in", "https://example.org/x"),
+    ("look into src/config", "src/app.py and config/dev.toml", "src/config"),
+    ("use 4-tab indentation", "use 4 spaces", "4-tab"),
+    ("edit app.js", "the app", "app.js"),
+    ("decode utf-8", "decode utf-16 in 8 steps", "utf-8"),
     ("使用空格缩进", "用制表符", "空格"),
     ("端口是 9090", "端口是 8080", "9090"),
     ("用 poetry 管理依赖", "用 uv 管理依赖", "poetry"),

@@ -200,6 +200,15 @@ def test_a_secret_that_spans_lines_is_found(world: World) -> None:
     assert found(world) == [(Rule.SECRET, "extensions/notes.md:3")]
 
 
+def test_a_file_too_large_to_search_is_told(world: World) -> None:
+    """What was not looked through is not called clean; nothing of it is read."""
+    notes = world.workspace / "extensions" / "dump.bin"
+    notes.parent.mkdir()
+    with notes.open("wb") as stream:
+        stream.truncate(1 << 30)
+    assert found(world) == [(Rule.SECRET, "extensions/dump.bin")]
+
+
 def test_a_damaged_baseline_is_found(world: World) -> None:
     """Its manifest can't be read, or does not fit its copy of MEMORY.md."""
     manifest = world.folder / "state" / "baseline" / "manifest.json"
