@@ -17,8 +17,12 @@ from memory_pipeline.phase1.gates import apply_gates
 from memory_pipeline.phase1.index import Discovery, Progress, index_rollouts
 from memory_pipeline.phase1.run import Phase1
 from memory_pipeline.phase2.consolidate import Phase2, Preview
+from memory_pipeline.phase2.findings import Finding
+from memory_pipeline.phase2.lint import lint
 from memory_pipeline.pipeline import PassOptions, Pipeline
-from memory_pipeline.records import JournalRecord, Phase2Counts, RunCounts
+from memory_pipeline.recall.why import Explanation, explain
+from memory_pipeline.records import Agent, JournalRecord, Phase2Counts, RunCounts
+from memory_pipeline.rollouts.readback import EvidenceReader
 from memory_pipeline.store.store import Store
 
 
@@ -91,6 +95,21 @@ class App:
     def regate(self) -> None:
         """Gate again after a person changed a switch."""
         apply_gates(self.config, self.store, self.clock, force=False)
+
+    def why(self, query: str) -> Explanation:
+        """Explain the memories that a query names; see recall.why.explain."""
+        sources = self.config.sources
+        homes = {
+            Agent.CODEX: sources.codex.home,
+            Agent.CLAUDE: sources.claude.home,
+            Agent.JOURNAL: str(self.config.state_path),
+        }
+        reader = EvidenceReader(homes, max_bytes=self.config.gates.max_rollout_bytes)
+        return explain(query, self.store, reader)
+
+    def lint(self) -> list[Finding]:
+        """Check the whole workspace; see phase2.lint.lint."""
+        return lint(self.config, self.store)
 
     def _pipeline(self) -> Pipeline:
         if self._extractor is None:

@@ -137,6 +137,8 @@ _FAMILIES = {
     "python web": "flask fastapi django",
 }
 _FAMILY_OF = {tool: family for family, tools in _FAMILIES.items() for tool in tools.split()}
+#: Tools, languages, styles and the like that are known by name, in folded case.
+KNOWN_TOOLS = frozenset(_FAMILY_OF)
 
 _STOP_WORDS = """
 a an the to of and or but so as at by it its is are be been am was were will would shall should must need
@@ -255,6 +257,7 @@ def _stem(word: str) -> str:
     return word.removesuffix("e") if len(word) > 4 else word
 
 
+@lru_cache(maxsize=1 << 15)
 def _is_exact(word: str) -> bool:
     """Whether a word is a name, number, path or flag: one that a rewording would have kept as it is."""
     return (

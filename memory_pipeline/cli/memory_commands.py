@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memory_pipeline.cli.place import EXIT_DONE, JSON_OPTION, Place, find_one, open_app
+from memory_pipeline.cli.place import EXIT_DONE, EXIT_FAILED, JSON_OPTION, Place, find_one, open_app
+from memory_pipeline.errors import UsageError
+from memory_pipeline.redact import redact
+from memory_pipeline.statements import one_line
 
 if TYPE_CHECKING:
     from memory_pipeline.app import App
@@ -71,6 +74,59 @@ def memory_show(place: Place, *, memory_id: str, as_json: bool) -> int:
     else:
         output.print_memory(found, [entries[key] for key in found.entry_ids if key in entries], operations)
     return EXIT_DONE
+
+
+class _TakesLines(click.Command):
+    """A command to which a line may be pasted as it stands: its list mark begins no option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        lines = [argument for argument in args if argument.startswith(("- ", "* "))]
+        if lines and "--" not in args:
+            args = [*(argument for argument in args if argument not in lines), "--", *lines]
+        return super().parse_args(ctx, args)
+
+
+@memory.command("why", cls=_TakesLines)
+@click.argument("words", metavar="TEXT-OR-ID", nargs=-1, required=True)
+@JSON_OPTION
+@click.pass_obj
+def memory_why(place: Place, *, words: tuple[str, ...], as_json: bool) -> int:
+    """Show why something is remembered, down to the words in the log, read back and checked.
+
+    TEXT-OR-ID is an id or its beginning, a line of MEMORY.md, or some words.
+    """
+    from memory_pipeline.cli import output, why_view
+
+    query = " ".join(words)
+    with open_app(place.load()) as app:
+        explanation = app.why(query)
+    if not explanation.memories:
+        asked = one_line(redact(query).text, 80)
+        raise UsageError(f'no memory is or says "{asked}"; `{place.command("memory list")}` shows all')
+    if as_json:
+        output.print_json(why_view.why_document(query, explanation))
+    else:
+        why_view.print_why(explanation, listing=place.command("memory list"))
+    return EXIT_DONE
+
+
+@memory.command("lint")
+@JSON_OPTION
+@click.pass_obj
+def memory_lint(place: Place, *, as_json: bool) -> int:
+    """Check the memories, what they rest on, and every file of the workspace; changes nothing.
+
+    Ends with 1 when something is found.
+    """
+    from memory_pipeline.cli import lint_view, output
+
+    with open_app(place.load()) as app:
+        findings = app.lint()
+    if as_json:
+        output.print_json(lint_view.lint_document(findings))
+    else:
+        lint_view.print_findings(findings)
+    return EXIT_FAILED if findings else EXIT_DONE
 
 
 def find_memory(app: App, name: str, place: Place) -> Memory:

@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 from collections.abc import Iterable, Mapping
 
+from memory_pipeline.grounding import ungrounded
 from memory_pipeline.records import (
     STATED_KINDS,
     Actor,
@@ -143,7 +144,21 @@ class MemoryBook:
         if operation.statement is None and entry.entry_id in memory.entry_ids:
             return "rests on that entry already"
         statement, condition = _wording(operation, entry)
-        return _fault(statement, condition)
+        return _fault(statement, condition) or self._check_grounds(memory, entry, statement, condition, operation)
+
+    def _check_grounds(
+        self, memory: Memory, entry: Entry, statement: str, condition: str, operation: Operation
+    ) -> str | None:
+        """Refuse a name, number, path or command that none of the entries contains; the person may bring in any."""
+        if operation.actor is Actor.PERSON or (statement, condition) == (entry.statement, entry.condition):
+            return None
+        sources = [
+            text
+            for resting in {one.entry_id: one for one in (*self._entries_of(memory), entry)}.values()
+            for text in (resting.statement, resting.condition, *(line.quote for line in resting.evidence))
+        ]
+        foreign = ungrounded(f"{statement} {condition}", sources)
+        return None if foreign is None else f"brings in {foreign}, which none of its entries contains"
 
     def _check_supersede(self, memory: Memory, operation: Operation) -> str | None:
         newer = self._memories.get(operation.other_memory_id or "")

@@ -162,6 +162,11 @@ def _grammar_of(file: RolloutFile) -> type[Grammar]:
     return _GRAMMARS[file.agent]
 
 
+def grammar_for(agent: Agent) -> type[Grammar] | None:
+    """Return how an agent's lines are read, None when there is no grammar for them."""
+    return _GRAMMARS.get(agent)
+
+
 def _mentions(chunks: Iterator[bytes], words: bytes) -> bool:
     """Whether a text holds some bytes, which may span two chunks."""
     end = b""

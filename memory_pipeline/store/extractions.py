@@ -49,12 +49,19 @@ class Extractions:
 
     def standing_entries(self, entry_ids: Sequence[str]) -> dict[str, Entry]:
         """Return, by id, those of the given entries that still stand."""
+        return self._entries_by_id(entry_ids, STANDING)
+
+    def known_entries(self, entry_ids: Sequence[str]) -> dict[str, Entry]:
+        """Return, by id, those of the given entries that are stored, withdrawn ones included."""
+        return self._entries_by_id(entry_ids, "TRUE")
+
+    def _entries_by_id(self, entry_ids: Sequence[str], condition: str) -> dict[str, Entry]:
         found: dict[str, Entry] = {}
         for start in range(0, len(entry_ids), 500):
             part = tuple(entry_ids[start : start + 500])
             marks = ", ".join("?" for _ in part)
             found |= {
-                e.entry_id: e for e in read_entries(self._connect(), f"e.entry_id IN ({marks}) AND {STANDING}", part)
+                e.entry_id: e for e in read_entries(self._connect(), f"e.entry_id IN ({marks}) AND {condition}", part)
             }
         return found
 

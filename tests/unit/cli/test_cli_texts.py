@@ -137,6 +137,9 @@ def test_no_command_lets_words_of_a_log_steer_the_terminal(shell: Shell) -> None
         ("memory", "list"),
         ("memory", "show", "m_hostile"),
         ("memory", "show", f"no{HOSTILE}"),
+        ("memory", "why", "red"),
+        ("memory", "why", f"no{HOSTILE}"),
+        ("memory", "lint"),
         ("status",),
         ("run",),
     ):

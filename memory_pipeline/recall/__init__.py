@@ -1,0 +1,1 @@
+"""What people and agents ask of the memories, once they are there."""
