@@ -188,7 +188,7 @@ def _commands(command: click.Command, words: tuple[str, ...]) -> Iterator[tuple[
 
 
 def _row_of(name: str, readme: str) -> str | None:
-    rows = re.findall(rf"^\| `{re.escape(name)}(?:`| [A-Z]+`).*$", readme, re.MULTILINE)
+    rows = re.findall(rf"^\| `{re.escape(name)}(?:`|(?: \[?[A-Z-]+\]?)+`).*$", readme, re.MULTILINE)
     return "\n".join(rows) or None
 
 
