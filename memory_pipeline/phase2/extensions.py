@@ -173,6 +173,5 @@ def _scope_named(name: str, value: str) -> str | None:
 
 
 def _kind_of(source: _Source, statement: str) -> EntryKind:
-    if source.speaker is Speaker.USER and find_directions(statement):
-        return EntryKind.PREFERENCE
-    return EntryKind.KNOWLEDGE
+    found = find_directions(statement) if source.speaker is Speaker.USER else ()
+    return EntryKind(found[0].kind) if found else EntryKind.KNOWLEDGE

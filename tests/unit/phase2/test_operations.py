@@ -9,7 +9,7 @@ import pytest
 from phase2_world import DAY, NOW, OTHER_PROJECT, entry, learned, memory
 
 from memory_pipeline.phase2.operations import MemoryBook, memory_id_of, said, said_at
-from memory_pipeline.records import Entry, EntryKind, Memory, MemoryStatus, Operation, OperationKind, Speaker
+from memory_pipeline.records import Actor, Entry, EntryKind, Memory, MemoryStatus, Operation, OperationKind, Speaker
 
 USE_UV = entry("use uv", at=NOW - 9 * DAY)
 USE_UV_AGAIN = entry("always use uv", at=NOW - 2 * DAY, thread="thread-b")
@@ -182,3 +182,113 @@ def test_the_same_entry_founds_the_same_memory() -> None:
     """Ids follow from what is remembered, so a second machine or run names it alike."""
     assert memory_id_of(USE_UV) == memory_id_of(dataclasses.replace(USE_UV))
     assert memory_id_of(USE_UV) != memory_id_of(USE_UV_AGAIN)
+
+
+def pinned_book(**fields: Any) -> MemoryBook:
+    """Make a book in which one memory is the person's own, and others are not."""
+    pip = entry("use pip", at=NOW - 3 * DAY)
+    tool = learned("the tests use pip")
+    newer = entry("never mind pip", at=NOW - DAY, thread="thread-c")
+    memories = [
+        dataclasses.replace(UV, pinned=True),
+        dataclasses.replace(PIP, entry_ids=(pip.entry_id,)),
+        dataclasses.replace(TOOL_SAYS, entry_ids=(tool.entry_id,)),
+    ]
+    entries = {item.entry_id: item for item in (USE_UV, USE_UV_AGAIN, pip, tool, newer)}
+    return MemoryBook(memories, entries, now=NOW, **fields)
+
+
+NEWER = entry("never mind pip", at=NOW - DAY, thread="thread-c")
+BY_MODEL = {"actor": Actor.MODEL}
+REFUSED_TO_A_CURATOR = [
+    (operation(OperationKind.RETIRE, UV, entry_id=NEWER.entry_id, **BY_MODEL), "the person pinned it"),
+    (operation(OperationKind.RETIRE, PIP, **BY_MODEL), "what a person stated is retired only on a person's word"),
+    (
+        operation(OperationKind.RETIRE, PIP, entry_id=learned("the tests use pip").entry_id, **BY_MODEL),
+        "what a person stated is retired only on a person's word",
+    ),
+    (operation(OperationKind.PIN, PIP, **BY_MODEL), "only a person pins"),
+    (operation(OperationKind.UNPIN, UV, **BY_MODEL), "only a person pins"),
+    (
+        operation(
+            OperationKind.REWORD,
+            PIP,
+            entry_id=entry("use pip", at=NOW - 3 * DAY).entry_id,
+            statement="use pip 24",
+            **BY_MODEL,
+        ),
+        "brings in 24",
+    ),
+    (
+        operation(
+            OperationKind.REWORD,
+            PIP,
+            entry_id=entry("use pip", at=NOW - 3 * DAY).entry_id,
+            statement="use pip",
+            condition="in src/app.py",
+            **BY_MODEL,
+        ),
+        "brings in src/app.py",
+    ),
+]
+
+
+@pytest.mark.parametrize(("proposed", "reason"), REFUSED_TO_A_CURATOR, ids=lambda value: getattr(value, "kind", None))
+def test_a_curator_may_not_do_what_only_the_person_may(proposed: Operation, reason: str) -> None:
+    """A person's word, their pins and words that nobody said are out of reach of rules and models."""
+    refusal = pinned_book().apply(proposed)
+    assert refusal is not None
+    assert refusal.startswith(reason)
+
+
+def test_the_person_may_do_all_of_it() -> None:
+    """What is refused to a curator takes effect by the person's hand."""
+    for proposed, _ in REFUSED_TO_A_CURATOR:
+        by_person = dataclasses.replace(proposed, actor=Actor.PERSON)
+        assert pinned_book().apply(by_person) is None or by_person.kind in (OperationKind.PIN, OperationKind.UNPIN)
+    assert pinned_book().apply(operation(OperationKind.PIN, PIP, actor=Actor.PERSON)) is None
+
+
+def test_a_curator_may_word_a_memory_in_words_of_its_entries() -> None:
+    """Free wording passes as long as every name in it stands in an entry."""
+    pip = entry("use pip", at=NOW - 3 * DAY)
+    proposed = operation(
+        OperationKind.REWORD, PIP, entry_id=pip.entry_id, statement="install packages with pip", **BY_MODEL
+    )
+    shelf = pinned_book()
+    assert shelf.apply(proposed) is None
+    assert shelf.memories[PIP.memory_id].statement == "install packages with pip"
+    assert shelf.placements == []
+
+
+def test_a_persons_own_wording_is_never_replaced_by_a_curator() -> None:
+    """A newer reading joins it, but the words stay the person's."""
+    shelf = pinned_book(hand_written=frozenset({UV.memory_id}))
+    proposed = operation(OperationKind.REWORD, UV, entry_id=USE_UV_AGAIN.entry_id, **BY_MODEL)
+    assert shelf.apply(proposed) == "would drop the person's own words"
+    assert shelf.apply(operation(OperationKind.MERGE, UV, entry_id=USE_UV_AGAIN.entry_id, **BY_MODEL)) is None
+
+
+def test_a_statement_that_holds_a_secret_is_refused() -> None:
+    """It would be told to every agent."""
+    token = "ghp_" + "a1B2" * 9
+    leaky = entry(f"deploy with {token}")
+    shelf = book(leaky)
+    assert shelf.apply(operation(OperationKind.ADD, "m_new", entry_id=leaky.entry_id)) == "holds a secret"
+
+
+def test_more_operations_than_the_budget_are_refused() -> None:
+    """What is left waits for the next consolidation."""
+    shelf = pinned_book(most_operations=1)
+    assert shelf.apply(operation(OperationKind.MERGE, UV, entry_id=USE_UV_AGAIN.entry_id)) is None
+    refusal = shelf.apply(operation(OperationKind.RETIRE, TOOL_SAYS))
+    assert refusal is not None
+    assert refusal.startswith("passes the number")
+
+
+def test_superseding_in_a_circle_is_refused() -> None:
+    """Two memories can't each take the other's place."""
+    shelf = book()
+    assert shelf.apply(operation(OperationKind.SUPERSEDE, UV, other_memory_id=PIP.memory_id)) is None
+    refusal = shelf.apply(operation(OperationKind.SUPERSEDE, PIP, other_memory_id=UV.memory_id))
+    assert refusal == "would supersede in a circle"
