@@ -241,6 +241,7 @@ def _put_back(places: Places, exchanged: Sequence[_Exchanged]) -> None:
     sweep_temporary(places.workspace)
     with contextlib.suppress(OSError):
         merge_late_saves(places)  # into the file that stands there again, what was saved into ours
+        let_go(places, was_looked_at_again=False)
 
 
 def _spare(target: Path) -> Path:
