@@ -154,7 +154,7 @@ class Phase2:
                 self._store.memories.finish(staged.consolidation_id, watermark=staged.watermark, now=self._clock.now())
                 notes.append("a consolidation that was cut off has been finished")
             discard_staged(self._places)
-        notes += let_go_of_kept(self._places, was_looked_at_again=True)
+        notes += let_go_of_kept(self._places)
         return notes
 
     def _publish(self, publication: Publication) -> list[str]:
@@ -244,7 +244,7 @@ class Phase2:
         self._store.memories.finish(consolidation_id, watermark=publication.watermark, now=self._clock.now())
         self._on_step("finished")
         discard_staged(self._places)
-        notes += let_go_of_kept(self._places, was_looked_at_again=False)
+        notes += let_go_of_kept(self._places)
         logger.info(
             "consolidated",
             extra={"action": "consolidate", "outcome": "consolidated", "seconds": round(_since(started), 3)},

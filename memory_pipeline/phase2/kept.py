@@ -7,10 +7,13 @@ stands then, by another such exchange.
 
 Each exchange has a folder of its own: ``base`` is the person's version that went into the merge, ``ours`` what was put
 in its place, ``about.json`` tells the two files apart, and ``file`` is the one that does not stand in the workspace.
+``merged`` is what that one held when it was merged late: an editor that read MEMORY.md before that may save over it
+after, so the next start looks whether it is still there. ``seen`` says that only that look is still to come.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import shutil
@@ -21,7 +24,14 @@ from pathlib import Path
 
 import orjson
 
-from memory_pipeline.files import exchange, finish_exchange, is_open_for_writing, make_private_folder, sha256_hex
+from memory_pipeline.files import (
+    FILE_MODE,
+    exchange,
+    finish_exchange,
+    is_open_for_writing,
+    make_private_folder,
+    sha256_hex,
+)
 from memory_pipeline.phase2.baseline import read_workspace_file
 from memory_pipeline.phase2.layout import MEMORY_FILE
 from memory_pipeline.phase2.person import carry_edits, is_damaged
@@ -35,6 +45,8 @@ _ABOUT = "about.json"
 _BASE = "base"
 _OURS = "ours"
 _FILE = "file"
+_MERGED = "merged"
+_SEEN = "seen"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,14 +64,14 @@ class KeptFile:
         return _inode(self.target) == self.our_inode or _inode(self.spare) != self.our_inode
 
     @property
-    def held(self) -> bytes | None:
-        """What the spare file held when it was last merged; None when that can't be read."""
-        return _read(self.held_path)
+    def base(self) -> bytes | None:
+        """What the spare file held before anybody saved into it too late; None when that can't be read."""
+        return _read(self.folder / (_OURS if _inode(self.spare) == self.our_inode else _BASE))
 
     @property
-    def held_path(self) -> Path:
-        """Where that is written down."""
-        return self.folder / (_OURS if _inode(self.spare) == self.our_inode else _BASE)
+    def merged(self) -> bytes | None:
+        """What the spare file held when it was merged late; None while it was not."""
+        return _read(self.folder / _MERGED)
 
     @property
     def holds(self) -> bytes | None:
@@ -124,11 +136,11 @@ def merge_late_saves(places: Places) -> bool:
     return was_anything
 
 
-def let_go(places: Places, *, was_looked_at_again: bool) -> list[Path]:
-    """Remove the kept files that nobody writes to any more. Returns the copies of those that ended damaged.
+def let_go(places: Places) -> list[Path]:
+    """Remove the kept files that nobody can write to any more. Returns the copies of those that ended damaged.
 
-    A file that somebody has open for writing stays, and so does one that is still to be merged. Where it can't be told
-    whether somebody has it open, it stays until a later start has looked at it again.
+    Called after each look. A file into which nothing was saved, and which nobody has open, goes at once. Where that
+    can't be told, or something came late, it goes the next time. While somebody has it open for writing it stays.
 
     Raises:
         OSError: a copy can't be written; its file stays.
@@ -140,13 +152,18 @@ def let_go(places: Places, *, was_looked_at_again: bool) -> list[Path]:
             _remove(places, name)
             continue
         is_open = is_open_for_writing(kept.spare)
-        holds, held = kept.holds, kept.held  # Read after that: what nobody has open does not change any more.
-        if holds is None or (holds == held and is_open is False):
+        holds, base = kept.holds, kept.base  # Read after that: what nobody has open does not change any more.
+        if holds is None or (holds == base and is_open is False):
             _remove(places, name)
-        elif is_open or not was_looked_at_again or (held is not None and _is_late(held, holds)):
+        elif is_open:
             continue
-        else:
-            if holds.strip() and holds != held:
+        elif not (kept.folder / _SEEN).exists():
+            with contextlib.suppress(OSError):
+                (kept.folder / _SEEN).touch(mode=FILE_MODE)
+        elif holds in (base, kept.merged):
+            _remove(places, name)
+        elif base is None or is_damaged(base, holds):
+            if holds.strip():
                 copy, is_new = keep_copy(places, MEMORY_FILE, holds)
                 copies += [copy] if is_new else []
             _remove(places, name)
@@ -196,35 +213,52 @@ def _prepare(places: Places, name: str, content: bytes, base: bytes, *, is_besid
 
 
 def _merge_late_save(places: Places, kept: KeptFile, *, newest: KeptFile) -> bool:
-    held, holds = kept.held, kept.holds
-    if held is None or holds is None or not _is_late(held, holds):
-        return False
+    """Merge one spare file into MEMORY.md. Returns whether MEMORY.md was changed by that."""
+    base, holds, merged_before = kept.base, kept.holds, kept.merged
+    if base is None or holds is None or holds == base or is_damaged(base, holds):
+        return False  # Nothing came late; or the file is empty or half, and not saved yet.
     on_disk = read_workspace_file(places.workspace, MEMORY_FILE)
-    expected = newest.ours if newest.is_exchanged else newest.held
+    expected = newest.ours if newest.is_exchanged else newest.base
     if on_disk is None or is_damaged(expected or b"", on_disk):
         return False  # Being saved this moment, or lost: then it is restored first.
-    merged = _with_late_lines(held, holds, on_disk)
+    if holds == merged_before:
+        added = Counter(_lines(holds)) - Counter(_lines(base))
+        if added <= Counter(_lines(on_disk)):
+            return False
+        # Somebody saved an older text over it. What was added comes back; what was taken out is not taken out twice.
+        since = _without(holds, added)
+    else:
+        since = base if merged_before is None else merged_before
+        (kept.folder / _SEEN).unlink(missing_ok=True)
+    merged = _with_late_lines(since, holds, on_disk)
     if merged != on_disk:
         replace_keeping(places, merged, base=on_disk)
-    places.write(kept.held_path, holds)
-    return True
+    places.write(kept.folder / _MERGED, holds)
+    return merged != on_disk
 
 
-def _is_late(held: bytes, holds: bytes) -> bool:
-    """Whether a file was saved since it was merged. One that is empty or half is not saved yet."""
-    return holds != held and not is_damaged(held, holds)
-
-
-def _with_late_lines(held: bytes, holds: bytes, on_disk: bytes) -> bytes:
-    merged = carry_edits(rendered_before=held, published_before=held, on_disk=holds, rendered_now=on_disk)
+def _with_late_lines(since: bytes, holds: bytes, on_disk: bytes) -> bytes:
+    merged = carry_edits(rendered_before=since, published_before=since, on_disk=holds, rendered_now=on_disk)
     # What stands in both was saved twice or merged before a crash: it is said as often as either says it.
-    allowed = Counter(on_disk.split(b"\n")) | Counter(holds.split(b"\n"))
-    lines = []
-    for line in merged.split(b"\n"):
-        allowed[line] -= 1
-        if allowed[line] >= 0 or not line.strip():
-            lines.append(line)
-    return b"\n".join(lines)
+    too_often = Counter(_lines(merged)) - (Counter(_lines(on_disk)) | Counter(_lines(holds)))
+    return _without(merged, too_often)
+
+
+def _without(text: bytes, lines: Counter[bytes]) -> bytes:
+    """Leave out the last ones of these lines, as often as each is counted."""
+    left_out = Counter(lines)
+    kept = []
+    for line in reversed(text.split(b"\n")):
+        if left_out[line] > 0:
+            left_out[line] -= 1
+        else:
+            kept.append(line)
+    return b"\n".join(reversed(kept))
+
+
+def _lines(text: bytes) -> list[bytes]:
+    """The lines that say something."""
+    return [line for line in text.replace(b"\r\n", b"\n").split(b"\n") if line.strip()]
 
 
 def _all_kept(places: Places) -> list[KeptFile]:

@@ -165,11 +165,11 @@ def look_again(places: Places) -> list[str]:
     return []
 
 
-def let_go_of_kept(places: Places, *, was_looked_at_again: bool) -> list[str]:
-    """Remove the files that MEMORY.md was, unless somebody may still write to one. Returns sentences for the person."""
+def let_go_of_kept(places: Places) -> list[str]:
+    """Remove the files that MEMORY.md was and nobody writes to any more. Returns sentences for the person."""
     return [
         f"{MEMORY_FILE} was left half saved while it was replaced; what arrived is kept at {copy}"
-        for copy in let_go(places, was_looked_at_again=was_looked_at_again)
+        for copy in let_go(places)
     ]
 
 
@@ -241,7 +241,7 @@ def _put_back(places: Places, exchanged: Sequence[_Exchanged]) -> None:
     sweep_temporary(places.workspace)
     with contextlib.suppress(OSError):
         merge_late_saves(places)  # into the file that stands there again, what was saved into ours
-        let_go(places, was_looked_at_again=False)
+        let_go(places)
 
 
 def _spare(target: Path) -> Path:
