@@ -51,6 +51,10 @@ class WorkspaceError(MemoryPipelineError):
     """The memory workspace can't be read, staged, checked or published."""
 
 
+class FencedOutError(MemoryPipelineError):
+    """The right to publish is gone: another run took over, or the lock file was deleted. Nothing was changed."""
+
+
 class ModelError(MemoryPipelineError):
     """The extractor gave no usable answer. Base of the two kinds that are retried differently."""
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from memory_pipeline.errors import InterruptedRunError, LockedError, StoreError
@@ -13,11 +15,26 @@ from memory_pipeline.errors import InterruptedRunError, LockedError, StoreError
 _POLL_SECONDS = 0.1
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HeldLock:
+    """A lock file that this process holds, and which file it was when it was taken."""
+
+    path: Path
+    file: tuple[int, int]  # device and inode
+
+    def is_held(self) -> bool:
+        """Whether the file at the path is still the one that is locked.
+
+        A lock holds a file, not a name: once somebody deletes the file, another run can make and lock a new one.
+        """
+        return _identity(self.path) == self.file
+
+
 @contextmanager
 def os_lock(
     path: Path, *, purpose: str, wait_seconds: float = 0.0, should_stop: Callable[[], bool] | None = None
-) -> Iterator[None]:
-    """Hold the lock file at ``path`` for the time of the ``with`` block.
+) -> Iterator[HeldLock]:
+    """Hold the lock file at ``path`` for the time of the ``with`` block, which is given what tells if it still does.
 
     ``wait_seconds`` bounds the wait for another holder: 0 does not wait, infinity waits as long as it takes, or until
     ``should_stop`` says so.
@@ -50,6 +67,14 @@ def os_lock(
                 f"{path}: can't be locked ({reason}); the folder must be writable and offer file locks"
             ) from error
     try:
-        yield
+        yield HeldLock(path=path, file=_identity(path) or (0, 0))
     finally:
         lock.release()
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        status = os.stat(path, follow_symlinks=False)  # noqa: PTH116 - a link in its place is another file
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

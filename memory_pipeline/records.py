@@ -501,6 +501,7 @@ class Memory:
     thread_ids: tuple[str, ...]
     supersedes: tuple[str, ...]
     usage: Usage
+    by_hand: bool = False  # its wording is from the person's own hand
 
 
 class Actor(StrEnum):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import orjson
 
-from memory_pipeline.files import make_private_folder, sha256_hex, write_whole
+from memory_pipeline.files import make_private_folder, sha256_hex, sync_folder, write_whole
 from memory_pipeline.phase2.layout import MEMORY_FILE, SUMMARY_FILE
 from memory_pipeline.phase2.render import RENDERER_VERSION, RenderedLine
 
@@ -67,22 +67,44 @@ def write_baseline(
     files: Mapping[str, bytes],
     handbook: Sequence[RenderedLine],
     rendered: bytes,
+    write: Callable[[Path, bytes], None] = write_whole,
 ) -> None:
     """Replace the baseline as a whole; a crash leaves the old one or the new one.
 
     Raises:
-        OSError: it can't be written.
+        OSError: it can't be written; the old one stands.
     """
     fresh = _fresh(folder)
     replaced = folder.with_name(f"{folder.name}.old")
+    if not folder.exists() and fresh.exists():
+        os.replace(fresh, folder)  # noqa: PTH105 - a crash between the two renames below
     for leftover in (fresh, replaced):
         shutil.rmtree(leftover, ignore_errors=True)
+    try:
+        _write_fresh(fresh, consolidation_id, settings, files, handbook, rendered, write)
+        _rename_into_place(fresh, folder, replaced)
+    except OSError:
+        # Left there, it would be taken for the baseline while there is no older one.
+        shutil.rmtree(fresh, ignore_errors=True)
+        raise
+    shutil.rmtree(replaced, ignore_errors=True)
+
+
+def _write_fresh(
+    fresh: Path,
+    consolidation_id: int,
+    settings: str,
+    files: Mapping[str, bytes],
+    handbook: Sequence[RenderedLine],
+    rendered: bytes,
+    write: Callable[[Path, bytes], None],
+) -> None:
     make_private_folder(fresh)
     for path, content in files.items():
         target = fresh / _FILES / path
         make_private_folder(target.parent)
-        write_whole(target, content)
-    write_whole(fresh / _RENDERED, rendered)
+        write(target, content)
+    write(fresh / _RENDERED, rendered)
     manifest = {
         "consolidation_id": consolidation_id,
         "renderer_version": RENDERER_VERSION,
@@ -91,11 +113,20 @@ def write_baseline(
         "line_memories": [line.memory_id for line in handbook],
         "line_scopes": [line.scope for line in handbook],
     }
-    write_whole(fresh / _MANIFEST, orjson.dumps(manifest, option=orjson.OPT_INDENT_2))
-    if folder.exists():
+    write(fresh / _MANIFEST, orjson.dumps(manifest, option=orjson.OPT_INDENT_2))
+
+
+def _rename_into_place(fresh: Path, folder: Path, replaced: Path) -> None:
+    had_one = folder.exists()
+    if had_one:
         os.replace(folder, replaced)  # noqa: PTH105 - the atomic rename is the point
-    os.replace(fresh, folder)  # noqa: PTH105
-    shutil.rmtree(replaced, ignore_errors=True)
+    try:
+        os.replace(fresh, folder)  # noqa: PTH105
+    except OSError:
+        if had_one:
+            os.replace(replaced, folder)  # noqa: PTH105
+        raise
+    sync_folder(folder.parent)
 
 
 def _fresh(folder: Path) -> Path:

@@ -12,23 +12,25 @@ from pathlib import Path
 
 from memory_pipeline.clock import Clock, iso
 from memory_pipeline.config import Config
-from memory_pipeline.errors import InterruptedRunError, LockedError, MemoryPipelineError
+from memory_pipeline.errors import FencedOutError, InterruptedRunError, LockedError, MemoryPipelineError
 from memory_pipeline.files import make_private_folder, sha256_hex
-from memory_pipeline.lock import os_lock
+from memory_pipeline.lock import HeldLock, os_lock
 from memory_pipeline.phase2.baseline import Baseline, differences, read_baseline, read_workspace_file
 from memory_pipeline.phase2.curate import curate
 from memory_pipeline.phase2.deeds import Deed
 from memory_pipeline.phase2.edits import edits_of
-from memory_pipeline.phase2.hand import Hand, hand_written_by
+from memory_pipeline.phase2.hand import Hand
 from memory_pipeline.phase2.layout import MEMORY_FILE, SUMMARY_FILE, lay_out
 from memory_pipeline.phase2.operations import MemoryBook, undone_key
+from memory_pipeline.phase2.places import places_below
 from memory_pipeline.phase2.placing import FormerWording
 from memory_pipeline.phase2.publish import (
     OnStep,
-    Places,
     Publication,
     check,
     discard_staged,
+    let_go_of_kept,
+    look_again,
     publish,
     read_staged,
     stage,
@@ -115,13 +117,9 @@ class Phase2:
         self._jitter = jitter
         self._should_stop = should_stop
         self._on_step = on_step
-        self._places = Places(
-            workspace=config.workspace_path,
-            baseline=config.state_path / "baseline",
-            staging=config.state_path / "staging",
-            replaced=config.state_path / "replaced",
-        )
+        self._places = places_below(config.state_path, config.workspace_path)
         self._hand = Hand(config, store, clock)
+        self._lock: HeldLock | None = None  # while phase two runs
 
     def run_once(self, *, wait: bool = False) -> Phase2Counts:
         """Consolidate if anything differs. With ``wait``, wait for another run to release the workspace.
@@ -167,7 +165,7 @@ class Phase2:
             make_private_folder(lock.parent)
             with os_lock(
                 lock, purpose="phase two", wait_seconds=math.inf if wait else 0, should_stop=self._should_stop
-            ):
+            ) as self._lock:
                 counts = body()
         except LockedError as error:
             return Phase2Counts(outcome=Phase2Outcome.LOCKED, problems=(str(error),), seconds=_since(started))
@@ -186,7 +184,7 @@ class Phase2:
         try:
             notes = self._mend()
         except (OSError, MemoryPipelineError) as error:
-            if last is None:
+            if last is None or isinstance(error, FencedOutError):
                 raise
             return self._failed(last.consolidation_id, last, error, [])
         self._hand.write_down_edits(read_baseline(self._places.baseline), self._memory_file())
@@ -211,17 +209,28 @@ class Phase2:
     def _mend(self) -> list[str]:
         """Finish, or forget, what a crashed run left between two renames."""
         sweep_temporary(self._places.workspace)
+        notes = look_again(self._places)
         staged = read_staged(self._places)
-        if staged is None:
-            return []
-        if self._store.memories.state_of(staged.consolidation_id) == "publishing":
-            notes = publish(self._places, staged, on_step=self._on_step)
-            self._store.memories.finish(staged.consolidation_id, watermark=staged.watermark, now=self._clock.now())
-            notes.append("a consolidation that was cut off has been finished")
-        else:
-            notes = []
-        discard_staged(self._places)
+        if staged is not None:
+            if self._store.memories.state_of(staged.consolidation_id) == "publishing":
+                notes += self._publish(staged)
+                self._store.memories.finish(staged.consolidation_id, watermark=staged.watermark, now=self._clock.now())
+                notes.append("a consolidation that was cut off has been finished")
+            discard_staged(self._places)
+        notes += let_go_of_kept(self._places)
         return notes
+
+    def _publish(self, publication: Publication) -> list[str]:
+        def check_fence() -> None:
+            if self._lock is None or not self._lock.is_held():
+                raise FencedOutError(
+                    f"{workspace_lock_path(self._places.workspace)} was removed while it was held, so another run may "
+                    "be at work; nothing was published, and the next run does it"
+                )
+            if self._store.memories.state_of(publication.consolidation_id) != "publishing":
+                raise FencedOutError("another run has taken this consolidation over; nothing was published")
+
+        return publish(self._places, publication, check_fence=check_fence, on_step=self._on_step)
 
     def _undo_locked(self, consolidation_id: int) -> Phase2Counts:
         notes = self._mend()
@@ -274,7 +283,6 @@ class Phase2:
             placed | {entry.entry_id: entry for entry in entries},
             now=self._clock.now(),
             undone=frozenset(undone_key(operation) for operation in self._store.memories.undone_operations()),
-            hand_written=hand_written_by(memories, placed),
         )
 
     def _former_wordings(self) -> dict[str, list[FormerWording]]:
@@ -361,12 +369,15 @@ class Phase2:
                 discard_staged(self._places)
                 return Phase2Counts(outcome=Phase2Outcome.LOCKED, problems=("another run took this one over",))
             self._on_step("committed")
-            notes += publish(self._places, publication, on_step=self._on_step)
+            notes += self._publish(publication)
+        except FencedOutError:
+            raise  # Nothing to wait for, and the row may be another run's by now.
         except (OSError, MemoryPipelineError) as error:
             return self._failed(consolidation_id, last, error, notes)
         self._store.memories.finish(consolidation_id, watermark=publication.watermark, now=self._clock.now())
         self._on_step("finished")
         discard_staged(self._places)
+        notes += let_go_of_kept(self._places)
         logger.info(
             "consolidated",
             extra={"action": "consolidate", "outcome": "consolidated", "seconds": round(_since(started), 3)},
@@ -384,9 +395,8 @@ class Phase2:
     def _render(self, consolidation_id: int, plan: _Plan) -> Publication:
         active = _active(plan.book)
         limits = self._config.phase2
-        by_hand = plan.book.hand_written
-        handbook = render_handbook(active, plan.threads, max_bytes=limits.memory_max_bytes, hand_written=by_hand)
-        summary = render_summary(active, plan.threads, max_bytes=limits.summary_max_bytes, hand_written=by_hand)
+        handbook = render_handbook(active, plan.threads, max_bytes=limits.memory_max_bytes)
+        summary = render_summary(active, plan.threads, max_bytes=limits.summary_max_bytes)
         return Publication(
             consolidation_id=consolidation_id,
             settings=plan.settings,

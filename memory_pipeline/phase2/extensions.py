@@ -174,4 +174,4 @@ def _scope_named(name: str, value: str) -> str | None:
 
 def _kind_of(source: _Source, statement: str) -> EntryKind:
     found = find_directions(statement) if source.speaker is Speaker.USER else ()
-    return EntryKind(found[0].kind) if found else EntryKind.KNOWLEDGE
+    return found[0].kind if found else EntryKind.KNOWLEDGE

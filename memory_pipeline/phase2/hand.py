@@ -127,18 +127,6 @@ class Hand:
         )
 
 
-def hand_written_by(memories: Sequence[Memory], entries: Mapping[str, Entry]) -> frozenset[str]:
-    """Return the memories whose wording is from the person's own hand."""
-    return frozenset(
-        memory.memory_id
-        for memory in memories
-        for entry_id in memory.entry_ids
-        if entry_id in entries
-        and entries[entry_id].thread_id == JOURNAL_THREAD
-        and entries[entry_id].statement == memory.statement
-    )
-
-
 def _scope_of(entry: Entry, known: Mapping[str, Entry]) -> str:
     return known[entry.entry_id].scope if entry.entry_id in known else entry.scope
 

@@ -48,19 +48,16 @@ class MemoryBook:
         *,
         now: float,
         undone: frozenset[Undone] = frozenset(),
-        hand_written: frozenset[str] = frozenset(),
         most_operations: int = MOST_OPERATIONS,
     ) -> None:
         """Take all memories and every entry that an operation may name, by id.
 
-        ``undone`` are the operations that the person undid (see undone_key); ``hand_written`` the memories whose
-        wording is the person's own, from their own hand.
+        ``undone`` are the operations that the person undid (see undone_key).
         """
         self._memories = {memory.memory_id: memory for memory in memories}
         self._entries = dict(entries)
         self._now = now
         self._undone = undone
-        self._hand_written = set(hand_written)
         self._most_operations = most_operations
         self.changes: list[Change] = []
         self.placements: list[tuple[str, str]] = []
@@ -76,11 +73,6 @@ class MemoryBook:
     def operations(self) -> list[Operation]:
         """What was applied, in order."""
         return [change.operation for change in self.changes]
-
-    @property
-    def hand_written(self) -> frozenset[str]:
-        """The memories whose wording is from the person's own hand."""
-        return frozenset(self._hand_written)
 
     @property
     def changed(self) -> list[Memory]:
@@ -135,7 +127,7 @@ class MemoryBook:
         return operation.kind is not OperationKind.RETIRE or (memory is not None and bool(memory.entry_ids))
 
     def _check_reword(self, memory: Memory, entry: Entry | None, operation: Operation) -> str | None:
-        if operation.actor is not Actor.PERSON and memory.memory_id in self._hand_written and memory.entry_ids:
+        if operation.actor is not Actor.PERSON and memory.by_hand and memory.entry_ids:
             return "would drop the person's own words"
         if entry is None:
             return "rests on no entry"
@@ -221,17 +213,17 @@ class MemoryBook:
     def _carry_out(self, operation: Operation) -> None:
         entry = self._entries.get(operation.entry_id or "")
         if operation.kind is OperationKind.ADD and entry is not None:
-            self._put(new_memory(operation.memory_id, entry, now=self._now))
+            made = new_memory(operation.memory_id, entry, now=self._now)
+            self._put(dataclasses.replace(made, by_hand=operation.actor is Actor.PERSON))
             self.placements.append((operation.memory_id, entry.entry_id))
-            self._note_hand(operation)
             return
         memory = self._memories[operation.memory_id]
         if operation.kind in (OperationKind.MERGE, OperationKind.REWORD) and entry is not None:
             joined = memory if entry.entry_id in memory.entry_ids else _joined(memory, entry)
             if operation.kind is OperationKind.REWORD:
                 statement, condition = _wording(operation, entry)
-                joined = dataclasses.replace(joined, statement=statement, condition=condition)
-                self._note_hand(operation)
+                by_hand = operation.actor is Actor.PERSON
+                joined = dataclasses.replace(joined, statement=statement, condition=condition, by_hand=by_hand)
             self._put(joined)
             if entry.entry_id not in memory.entry_ids:
                 self.placements.append((memory.memory_id, entry.entry_id))
@@ -250,12 +242,6 @@ class MemoryBook:
             self._put(dataclasses.replace(memory, status=MemoryStatus.ACTIVE, superseded_by=None, reason=""))
         elif operation.kind in (OperationKind.PIN, OperationKind.UNPIN):
             self._put(dataclasses.replace(memory, pinned=operation.kind is OperationKind.PIN))
-
-    def _note_hand(self, operation: Operation) -> None:
-        if operation.actor is Actor.PERSON:
-            self._hand_written.add(operation.memory_id)
-        else:
-            self._hand_written.discard(operation.memory_id)
 
     def revert(self, memory_id: str, before: Memory | None, *, reason: str) -> None:
         """Let a memory stand again as it was before a consolidation.

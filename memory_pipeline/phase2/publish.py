@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,11 +12,13 @@ from pathlib import Path
 import orjson
 
 from memory_pipeline.errors import WorkspaceError
-from memory_pipeline.files import TEMPORARY_PREFIX, make_private_folder, sha256_hex, write_whole
+from memory_pipeline.files import TEMPORARY_PREFIX, exchange, make_private_folder, sha256_hex
 from memory_pipeline.phase2.baseline import Baseline, read_baseline, read_workspace_file, write_baseline
 from memory_pipeline.phase2.edits import without_edits
+from memory_pipeline.phase2.kept import keep_copy, kept_file, let_go, merge_late_saves, replace_keeping
 from memory_pipeline.phase2.layout import MEMORY_FILE, RAW_MEMORIES, SUMMARIES_FOLDER, SUMMARY_FILE
 from memory_pipeline.phase2.person import carry_edits, is_damaged
+from memory_pipeline.phase2.places import Places
 from memory_pipeline.phase2.render import RenderedLine, as_bytes
 
 #: Told the name of each step of a publication, so that a test can stop the program right there.
@@ -23,7 +26,7 @@ OnStep = Callable[[str], None]
 
 _JOURNAL = "publish.json"
 _STAGED = "files"
-_MERGED = "merged-MEMORY.md"
+_KEPT = "kept"  # names the record of the exchange of MEMORY.md; see kept.py
 #: Of many restored files, this many are named.
 _MOST_NAMED = 3
 
@@ -40,16 +43,6 @@ class Publication:
     taken_in: frozenset[str] = frozenset()  # the person's edits of MEMORY.md that the memories hold by now
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Places:
-    """Where publishing takes place."""
-
-    workspace: Path
-    baseline: Path
-    staging: Path
-    replaced: Path  # copies of files that stood in the workspace before our first publication
-
-
 def stage(places: Places, publication: Publication) -> None:
     """Write everything down before anything changes.
 
@@ -61,7 +54,7 @@ def stage(places: Places, publication: Publication) -> None:
     for path, content in publication.files.items():
         target = places.staging / _STAGED / path
         make_private_folder(target.parent)
-        write_whole(target, content)
+        places.write(target, content)
     journal = {
         "consolidation_id": publication.consolidation_id,
         "settings": publication.settings,
@@ -70,7 +63,7 @@ def stage(places: Places, publication: Publication) -> None:
         "handbook": [[line.text, line.memory_id, line.scope] for line in publication.handbook],
         "taken_in": sorted(publication.taken_in),
     }
-    write_whole(places.staging / _JOURNAL, orjson.dumps(journal))
+    places.write(places.staging / _JOURNAL, orjson.dumps(journal))
 
 
 def read_staged(places: Places) -> Publication | None:
@@ -97,7 +90,8 @@ def sweep_temporary(workspace: Path) -> None:
     for folder in (workspace, workspace / SUMMARIES_FOLDER):
         if not folder.is_symlink():
             for left in folder.glob(f"{TEMPORARY_PREFIX}*"):
-                left.unlink(missing_ok=True)
+                with contextlib.suppress(OSError):  # a folder of somebody's is none of ours
+                    left.unlink()
 
 
 def discard_staged(places: Places) -> None:
@@ -125,82 +119,140 @@ def check(publication: Publication, *, summary_max_bytes: int) -> None:
             raise WorkspaceError(f"{path} would not be UTF-8; nothing was published") from error
 
 
-def publish(places: Places, publication: Publication, *, on_step: OnStep) -> list[str]:
+def publish(places: Places, publication: Publication, *, check_fence: Callable[[], None], on_step: OnStep) -> list[str]:
     """Bring the workspace to what was staged; may be repeated. Returns sentences for the person.
 
+    ``check_fence`` raises when the right to publish is gone; it is asked once all is written and nothing renamed.
     ``on_step`` is told the name of each step once it is done.
 
     Raises:
-        OSError: a file can't be written; the workspace is as it was, what is staged stays for the next try.
+        OSError, WorkspaceError: a file can't be written; the workspace is as it was, and what is staged stays for the
+            next try.
+        FencedOutError: ``check_fence`` said so; nothing was changed.
     """
     baseline = read_baseline(places.baseline)
     notes = _save_strangers(places, publication, baseline)
-    before: dict[str, bytes | None] = {}
+    exchanged: list[_Exchanged] = []
     try:
-        _write_files(places, publication, baseline, before, notes, on_step)
+        prepared = _prepare(places, publication)
+        on_step("prepared")
+        check_fence()
+        notes += _exchange_files(places, prepared, baseline, exchanged, on_step)
+        handbook = _publish_handbook(places, publication, baseline, exchanged, notes, on_step)
+        on_step(f"wrote {MEMORY_FILE}")
+        _take_away(places, sorted(set(baseline.hashes) - set(publication.files)), exchanged)
+        write_baseline(
+            places.baseline,
+            consolidation_id=publication.consolidation_id,
+            settings=publication.settings,
+            files={**publication.files, MEMORY_FILE: handbook},
+            handbook=publication.handbook,
+            rendered=as_bytes(publication.handbook),
+            write=places.write,
+        )
     except (OSError, WorkspaceError):
-        _put_back(places, before)
+        _put_back(places, exchanged)
         raise
     on_step("wrote baseline")
+    sweep_temporary(places.workspace)
+    with contextlib.suppress(OSError):  # All is published; what came late is safe where it is until the next start.
+        notes += look_again(places)
+    on_step("looked again")
     return notes
 
 
-def _write_files(
-    places: Places,
-    publication: Publication,
-    baseline: Baseline,
-    before: dict[str, bytes | None],
-    notes: list[str],
-    on_step: OnStep,
-) -> None:
-    """Write what differs; ``before`` gathers what stood there."""
+def look_again(places: Places) -> list[str]:
+    """Merge into MEMORY.md what was saved into it too late to be seen. Returns a sentence for the person if there was.
+
+    Raises:
+        OSError: it can't be written; what came late stays where it is.
+    """
+    if merge_late_saves(places):
+        return [f"what was saved into {MEMORY_FILE} while it was replaced has been merged into it"]
+    return []
+
+
+def let_go_of_kept(places: Places) -> list[str]:
+    """Remove the files that MEMORY.md was and nobody writes to any more. Returns sentences for the person."""
+    return [
+        f"{MEMORY_FILE} was left half saved while it was replaced; what arrived is kept at {copy}"
+        for copy in let_go(places)
+    ]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Exchanged:
+    """Two names that were exchanged: the spare one names what stood at the target, or nothing if nothing did."""
+
+    spare: Path
+    target: Path
+
+
+def _prepare(places: Places, publication: Publication) -> list[str]:
+    """Write each file that differs beside its place, so that what follows are renames. Returns their paths."""
     make_private_folder(places.workspace)
-    changed, missing = [], []
+    prepared = []
     for path, content in publication.files.items():
-        on_disk = read_workspace_file(places.workspace, path)
-        if on_disk == content:
+        if read_workspace_file(places.workspace, path) == content:
             continue
-        if path in baseline.hashes and on_disk is None:
-            missing.append(path)
-        elif path in baseline.hashes and sha256_hex(on_disk or b"") != baseline.hashes[path]:
-            changed.append(path)
         target = places.workspace / path
         _refuse_linked_folder(places.workspace, target)
         make_private_folder(target.parent)
-        before[path] = on_disk
-        write_whole(target, content)
+        places.write(_spare(target), content)
+        prepared.append(path)
+    return prepared
+
+
+def _exchange_files(
+    places: Places, prepared: Sequence[str], baseline: Baseline, exchanged: list[_Exchanged], on_step: OnStep
+) -> list[str]:
+    """Put the prepared files in their places; ``exchanged`` gathers what can be taken back. Returns sentences."""
+    changed, missing = [], []
+    for path in prepared:
+        target = places.workspace / path
+        exchange(_spare(target), target, places.exchange_ways)
+        exchanged.append(_Exchanged(spare=_spare(target), target=target))
+        before = read_workspace_file(target.parent, _spare(target).name)
+        if path in baseline.hashes and before is None:
+            missing.append(path)
+        elif path in baseline.hashes and sha256_hex(before or b"") != baseline.hashes[path]:
+            changed.append(path)
         on_step(f"wrote {path}")
+    notes = []
     if missing:
         notes.append(f"missing and restored: {_named(missing)}")
     if changed:
         notes.append(
             f"changed by someone else and restored, since only {MEMORY_FILE} is yours to edit: {_named(changed)}"
         )
-    rendered = as_bytes(publication.handbook)
-    handbook = _publish_handbook(places, baseline, publication, before, notes)
-    on_step(f"wrote {MEMORY_FILE}")
-    for path in sorted(set(baseline.hashes) - set(publication.files)):
-        if path.startswith(f"{SUMMARIES_FOLDER}/"):
-            before[path] = read_workspace_file(places.workspace, path)
-            (places.workspace / path).unlink(missing_ok=True)
-    write_baseline(
-        places.baseline,
-        consolidation_id=publication.consolidation_id,
-        settings=publication.settings,
-        files={**publication.files, MEMORY_FILE: handbook},
-        handbook=publication.handbook,
-        rendered=rendered,
-    )
+    return notes
 
 
-def _put_back(places: Places, before: Mapping[str, bytes | None]) -> None:
-    """Undo, as far as the disk lets us; whatever can't be undone, the next try finishes."""
-    for path, content in before.items():
+def _take_away(places: Places, paths: Sequence[str], exchanged: list[_Exchanged]) -> None:
+    """Take away the summaries that are not needed any more."""
+    for path in paths:
+        target = places.workspace / path
+        if path.startswith(f"{SUMMARIES_FOLDER}/") and os.path.lexists(target):
+            os.replace(target, _spare(target))  # noqa: PTH105 - removed for good once all is published
+            exchanged.append(_Exchanged(spare=_spare(target), target=target))
+
+
+def _put_back(places: Places, exchanged: Sequence[_Exchanged]) -> None:
+    """Undo by renames alone, since the disk may be full; whatever can't be undone, the next try finishes."""
+    for names in reversed(exchanged):
         with contextlib.suppress(OSError):
-            if content is None:
-                (places.workspace / path).unlink(missing_ok=True)
+            if os.path.lexists(names.spare):
+                exchange(names.spare, names.target, places.exchange_ways)
             else:
-                write_whole(places.workspace / path, content)
+                os.replace(names.target, names.spare)  # noqa: PTH105
+    sweep_temporary(places.workspace)
+    with contextlib.suppress(OSError):
+        merge_late_saves(places)  # into the file that stands there again, what was saved into ours
+        let_go(places)
+
+
+def _spare(target: Path) -> Path:
+    return target.with_name(f"{TEMPORARY_PREFIX}{target.name}")
 
 
 def _named(paths: Sequence[str]) -> str:
@@ -218,43 +270,53 @@ def _refuse_linked_folder(workspace: Path, target: Path) -> None:
 
 def _publish_handbook(
     places: Places,
-    baseline: Baseline,
     publication: Publication,
-    before: dict[str, bytes | None],
+    baseline: Baseline,
+    exchanged: list[_Exchanged],
     notes: list[str],
+    on_step: OnStep,
 ) -> bytes:
-    """Write MEMORY.md with what the person wrote into it, also into what they saved a moment ago."""
-    target = places.workspace / MEMORY_FILE
-    handbook, taken_in = publication.handbook, publication.taken_in
-    rendered = as_bytes(handbook)
-    while True:
-        on_disk = read_workspace_file(places.workspace, MEMORY_FILE)
-        if on_disk is not None and on_disk == _read_merged(places):
-            return on_disk  # A crashed try came this far; merging its result once more could move the person's lines.
-        merged = carry_edits(
-            rendered_before=baseline.rendered,
-            published_before=baseline.published,
-            on_disk=without_edits(baseline, on_disk, taken_in),
-            rendered_now=rendered,
-            memories_before=baseline.line_memories,
-            memories_now=[line.memory_id for line in handbook],
-        )
-        if merged == on_disk:
-            return merged
-        if read_workspace_file(places.workspace, MEMORY_FILE) == on_disk:
-            _tell_restored(places, baseline, on_disk, notes)
-            make_private_folder(places.staging)
-            write_whole(places.staging / _MERGED, merged)
-            before[MEMORY_FILE] = on_disk
-            write_whole(target, merged)
-            return merged
+    """Write MEMORY.md with what the person wrote into it; what they save this moment is merged by ``look_again``."""
+    published = _published_by_a_crashed_try(places)
+    if published is not None:
+        return published  # Merging its result once more could move the person's lines.
+    on_disk = read_workspace_file(places.workspace, MEMORY_FILE)
+    merged = _merge(baseline, on_disk, publication)
+    if merged == on_disk:
+        return merged
+    _tell_restored(places, baseline, on_disk, notes)
+
+    def on_prepared(name: str) -> None:
+        make_private_folder(places.staging)
+        places.write(places.staging / _KEPT, name.encode())
+        on_step(f"kept {MEMORY_FILE}")
+
+    is_lost = on_disk is None or is_damaged(baseline.published, on_disk)
+    base = baseline.published if on_disk is None or is_lost else on_disk
+    kept = replace_keeping(places, merged, base=base, on_prepared=on_prepared)
+    exchanged.append(_Exchanged(spare=kept.spare, target=kept.target))
+    return merged
 
 
-def _read_merged(places: Places) -> bytes | None:
+def _merge(baseline: Baseline, on_disk: bytes | None, publication: Publication) -> bytes:
+    """Merge MEMORY.md as it stands on disk into the new rendering: the one place where its bytes enter."""
+    return carry_edits(
+        rendered_before=baseline.rendered,
+        published_before=baseline.published,
+        on_disk=without_edits(baseline, on_disk, publication.taken_in),
+        rendered_now=as_bytes(publication.handbook),
+        memories_before=baseline.line_memories,
+        memories_now=[line.memory_id for line in publication.handbook],
+    )
+
+
+def _published_by_a_crashed_try(places: Places) -> bytes | None:
+    """Return what a try that was cut off had put at MEMORY.md already."""
     try:
-        return (places.staging / _MERGED).read_bytes()
-    except OSError:
+        kept = kept_file(places, (places.staging / _KEPT).read_text(encoding="ascii"))
+    except (OSError, ValueError):
         return None
+    return kept.ours if kept is not None and kept.is_exchanged else None
 
 
 def _tell_restored(places: Places, baseline: Baseline, on_disk: bytes | None, notes: list[str]) -> None:
@@ -263,7 +325,7 @@ def _tell_restored(places: Places, baseline: Baseline, on_disk: bytes | None, no
     if on_disk is None:
         notes.append(f"{MEMORY_FILE} was missing and is restored")
     elif is_damaged(baseline.published, on_disk):
-        copy = _keep_copy(places, MEMORY_FILE, on_disk)
+        copy, _ = keep_copy(places, MEMORY_FILE, on_disk)
         notes.append(
             f"{MEMORY_FILE} had lost more than half of its lines, which is no edit: it is restored, "
             f"and what stood there is kept at {copy}"
@@ -278,13 +340,6 @@ def _save_strangers(places: Places, publication: Publication, baseline: Baseline
             continue
         on_disk = read_workspace_file(places.workspace, path)
         if on_disk is not None and on_disk != content:
-            copy = _keep_copy(places, path, on_disk)
+            copy, _ = keep_copy(places, path, on_disk)
             notes.append(f"{path} stood in the workspace already; a copy is kept at {copy}")
     return notes
-
-
-def _keep_copy(places: Places, path: str, content: bytes) -> Path:
-    copy = places.replaced / f"{sha256_hex(content)[:12]}-{Path(path).name}"
-    make_private_folder(copy.parent)
-    write_whole(copy, content)
-    return copy

@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from memory_pipeline.clock import iso, iso_date
@@ -58,15 +58,14 @@ def render_handbook(
     threads: Mapping[str, SelectedThread],
     *,
     max_bytes: int,
-    hand_written: Set[str] = frozenset(),
 ) -> list[RenderedLine]:
     """Render MEMORY.md from active memories; when not all fit, those that nothing uses and nobody stated give way.
 
-    What is ``hand_written`` by the person stands in their own words, with nothing put around them.
+    What the person wrote by hand stands in their own words, with nothing put around them.
     """
     shown = list(memories)
     names = scope_names({memory.scope for memory in memories})
-    lines = _handbook(shown, threads, names, left_out=0, hand_written=hand_written)
+    lines = _handbook(shown, threads, names, left_out=0)
     by_worth = sorted(memories, key=_worth)
     dropped = 0
     while _size(lines) > max_bytes and dropped < len(by_worth):
@@ -75,7 +74,7 @@ def render_handbook(
         gone = {memory.memory_id for memory in by_worth[:dropped]}
         shown = [memory for memory in memories if memory.memory_id not in gone]
         left_out = len(memories) - len(shown)
-        lines = _handbook(shown, threads, names, left_out=left_out, hand_written=hand_written)
+        lines = _handbook(shown, threads, names, left_out=left_out)
     return lines
 
 
@@ -84,7 +83,6 @@ def render_summary(
     threads: Mapping[str, SelectedThread],
     *,
     max_bytes: int,
-    hand_written: Set[str] = frozenset(),
 ) -> bytes:
     """Render memory_summary.md: the user's scope only, and one pointer line a project; at most ``max_bytes``."""
     own = sorted((memory for memory in memories if memory.scope == USER_SCOPE), key=_worth, reverse=True)
@@ -98,7 +96,6 @@ def render_summary(
             own[:kept_own],
             [_pointer(scope, names[scope], group) for scope, group in kept],
             threads,
-            hand_written,
             left_out=len(own) - kept_own,
             more_projects=len(projects) - kept_pointers,
         )
@@ -148,13 +145,12 @@ def _handbook(
     names: Mapping[str, str],
     *,
     left_out: int,
-    hand_written: Set[str],
 ) -> list[RenderedLine]:
     lines: list[RenderedLine] = []
     for scope, group in _by_scope(memories):
         if lines:
             lines.append(RenderedLine(text=""))
-        lines += _group(scope, names[scope], group, threads, hand_written)
+        lines += _group(scope, names[scope], group, threads)
     if left_out:
         note = f"{left_out} more memories did not fit here; `memory-pipeline memory list` shows all of them."
         lines += [RenderedLine(text=""), RenderedLine(text=note)]
@@ -173,7 +169,6 @@ def _group(
     name: str,
     memories: Sequence[Memory],
     threads: Mapping[str, SelectedThread],
-    hand_written: Set[str],
 ) -> list[RenderedLine]:
     thread_ids = sorted({thread_id for memory in memories for thread_id in memory.thread_ids})
     items = [threads[thread_id] for thread_id in thread_ids if thread_id in threads]
@@ -190,7 +185,7 @@ def _group(
         if section:
             lines += [RenderedLine(text=""), RenderedLine(text=heading)]
             ordered = sorted(section, key=lambda m: (m.first_seen, m.memory_id))
-            lines += [RenderedLine(text=_memory_line(m, tasks, hand_written), memory_id=m.memory_id) for m in ordered]
+            lines += [RenderedLine(text=_memory_line(m, tasks), memory_id=m.memory_id) for m in ordered]
     return [dataclasses.replace(line, scope=scope) for line in lines]
 
 
@@ -246,18 +241,18 @@ def _task_lines(shown: _ShownTask) -> list[str]:
     return lines
 
 
-def _memory_line(memory: Memory, tasks: Sequence[_ShownTask], hand_written: Set[str]) -> str:
+def _memory_line(memory: Memory, tasks: Sequence[_ShownTask]) -> str:
     resting = set(memory.entry_ids)
     numbers = [shown.number for shown in tasks if any(entry.entry_id in resting for entry in shown.task.entries)]
     marks = "".join(f" [Task {number}]" for number in numbers[:MOST_TASK_MARKS])
     when = f" ({iso_date(memory.last_confirmed)})" if memory.last_confirmed else ""
-    return f"- {_told(memory, hand_written)}{when}{marks}"
+    return f"- {_told(memory)}{when}{marks}"
 
 
-def _told(memory: Memory, hand_written: Set[str]) -> str:
+def _told(memory: Memory) -> str:
     # Words that already stand in the statement are not told twice.
     condition = "" if memory.condition.casefold() in memory.statement.casefold() else memory.condition
-    if memory.kind in STATED_KINDS and memory.memory_id not in hand_written:
+    if memory.kind in STATED_KINDS and not memory.by_hand:
         verb = {EntryKind.PREFERENCE: "asked", EntryKind.DECISION: "decided", EntryKind.PROCEDURE: "asked"}[memory.kind]
         lead = f"{as_circumstance(condition)}, the user {verb}" if condition else f"the user {verb}"
         return f'{lead}: "{memory.statement}"'
@@ -308,7 +303,6 @@ def _summary_text(
     own: Sequence[Memory],
     pointers: Sequence[str],
     threads: Mapping[str, SelectedThread],
-    hand_written: Set[str],
     *,
     left_out: int,
     more_projects: int,
@@ -326,9 +320,9 @@ def _summary_text(
     lines += ["", "## User preferences"]
     if not stated and not left_out:
         lines.append("- None that hold in every project.")
-    lines += [_summary_line(m, hand_written) for m in stated]
+    lines += [_summary_line(m) for m in stated]
     lines += ["", "## General Tips"]
-    lines += [_summary_line(m, hand_written) for m in tips]
+    lines += [_summary_line(m) for m in tips]
     lines += [
         f"- What holds in one project stands in {MEMORY_FILE}, under its `# Task Group`; grep it by name or keyword.",
         f"- Each task there names its file in {SUMMARIES_FOLDER}/, which tells more.",
@@ -344,9 +338,9 @@ def _summary_text(
     return "\n".join(lines) + "\n"
 
 
-def _summary_line(memory: Memory, hand_written: Set[str]) -> str:
+def _summary_line(memory: Memory) -> str:
     when = f" ({iso_date(memory.last_confirmed)})" if memory.last_confirmed else ""
-    return f"- {_told(memory, hand_written)}{when}"
+    return f"- {_told(memory)}{when}"
 
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.+/-]*[A-Za-z0-9_+]|[\u4e00-\u9fff]{2,8}")

@@ -399,7 +399,7 @@ def _applied(row: sqlite3.Row) -> AppliedOperation:
 #: What an image of a memory holds: all that an operation may change, and that can't be told from other tables.
 _IMAGED = (
     *("kind", "scope", "condition", "statement", "status", "pinned", "first_seen", "last_confirmed", "learned_at"),
-    *("superseded_by", "reason", "entry_ids", "thread_ids"),
+    *("superseded_by", "reason", "entry_ids", "thread_ids", "by_hand"),
 )
 
 
@@ -431,12 +431,12 @@ def _store_memory(connection: sqlite3.Connection, memory: Memory) -> None:
     connection.execute(
         """
         INSERT INTO memories (memory_id, kind, scope, condition, statement, status, pinned, first_seen, last_confirmed,
-            learned_at, superseded_by, reason)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            learned_at, superseded_by, reason, by_hand)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (memory_id) DO UPDATE SET kind = excluded.kind, scope = excluded.scope,
             condition = excluded.condition, statement = excluded.statement, status = excluded.status,
             pinned = excluded.pinned, first_seen = excluded.first_seen, last_confirmed = excluded.last_confirmed,
-            superseded_by = excluded.superseded_by, reason = excluded.reason
+            superseded_by = excluded.superseded_by, reason = excluded.reason, by_hand = excluded.by_hand
         """,
         (
             memory.memory_id,
@@ -451,6 +451,7 @@ def _store_memory(connection: sqlite3.Connection, memory: Memory) -> None:
             memory.learned_at,
             memory.superseded_by,
             memory.reason,
+            memory.by_hand,
         ),
     )
 
@@ -494,6 +495,7 @@ def _memories(connection: sqlite3.Connection, rows: Sequence[sqlite3.Row]) -> li
             thread_ids=tuple(sorted({thread_id for _, thread_id in entries.get(row["memory_id"], ())})),
             supersedes=tuple(supersedes.get(row["memory_id"], ())),
             usage=usages.get(row["memory_id"], Usage()),
+            by_hand=bool(row["by_hand"]),
         )
         for row in rows
     ]

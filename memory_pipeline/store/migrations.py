@@ -169,6 +169,7 @@ _FIRST_SCHEMA = (
         statement TEXT NOT NULL,
         status TEXT NOT NULL,
         pinned INTEGER NOT NULL DEFAULT 0,
+        by_hand INTEGER NOT NULL DEFAULT 0,
         first_seen REAL NOT NULL,
         last_confirmed REAL NOT NULL,
         learned_at REAL NOT NULL,

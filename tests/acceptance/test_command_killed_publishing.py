@@ -17,11 +17,14 @@ from rollout_logs import thread_id_of
 STEPS = (
     "staged",
     "committed",
+    "prepared",
     "wrote raw_memories.md",
     "wrote rollout_summaries/",
     "wrote memory_summary.md",
+    "kept MEMORY.md",
     "wrote MEMORY.md",
     "wrote baseline",
+    "looked again",
     "finished",
 )
 NOTE = "Ask Kim before touching the payment code."
@@ -107,6 +110,24 @@ def test_what_the_person_writes_after_a_crash_survives_the_mending(second: Machi
     assert "Latin" not in told
 
 
+@pytest.mark.parametrize("step", ["prepared", "kept MEMORY.md", "wrote MEMORY.md", "wrote baseline"])
+def test_an_editor_that_was_saving_when_a_run_was_killed_loses_nothing(
+    second: Machine, second_end: dict[str, Any], tmp_path: Path, step: str
+) -> None:
+    """It had opened the file before the run and writes after the crash, into whatever that file is by then."""
+    state = _copy(second, tmp_path / "killed")
+    handbook = state / "memories" / "MEMORY.md"
+    with handbook.open("ab") as editor:
+        _consolidate_until(second, state, step)
+        editor.write(b"A late thought.\n")
+    for _ in range(2):
+        assert second.run("--state-dir", str(state), "run", "--json").code == 0
+    told = handbook.read_text(encoding="utf-8")
+    assert told.count("A late thought.\n") == 1
+    assert told.replace("A late thought.\n", "").encode() == second_end["workspace"]["MEMORY.md"]
+    assert second.run("--state-dir", str(state), "run", "--json").document["phase2"]["outcome"] == "no_changes"
+
+
 def test_a_lost_baseline_loses_nothing_of_the_person(second: Machine, tmp_path: Path) -> None:
     """Without the copy of what was published last, everything is published anew, and the person's text stays."""
     state = _copy(second, tmp_path / "damaged")
@@ -161,7 +182,7 @@ def _check_files_are_whole(before: dict[str, bytes], workspace: Path) -> None:
 def _end_of(machine: Machine, state: Path) -> dict[str, Any]:
     """Everything that must not depend on whether a run was killed."""
     assert [path.name for path in state.rglob("*") if ".new" in path.name or path.name.startswith(".memory")] == []
-    assert not (state / "staging").exists()
+    assert [name for name in ("staging", "kept") if (state / name).exists()] == []
     baseline = contents(state / "baseline")
     del baseline["manifest.json"]  # it names its consolidation, and a killed one has a number too
     return {

@@ -152,3 +152,18 @@ def test_a_lock_that_can_not_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "folder.lock").mkdir()
     with pytest.raises(StoreError, match=r"folder\.lock"), os_lock(tmp_path / "folder.lock", purpose="a test"):
         pass
+
+
+def test_a_held_lock_notices_that_its_file_is_gone(tmp_path: Path) -> None:
+    """Deleted, or replaced by another run's, it excludes nobody any more; a lock that was let alone is held."""
+    path = tmp_path / "run.lock"
+    with os_lock(path, purpose="a test") as ours:
+        assert ours.is_held()
+        path.unlink()
+        assert not ours.is_held()
+        with os_lock(path, purpose="a test") as theirs:
+            assert theirs.is_held()
+            assert not ours.is_held()
+        path.unlink()
+        path.symlink_to(tmp_path)
+        assert not ours.is_held()

@@ -263,7 +263,8 @@ def test_a_curator_may_word_a_memory_in_words_of_its_entries() -> None:
 
 def test_a_persons_own_wording_is_never_replaced_by_a_curator() -> None:
     """A newer reading joins it, but the words stay the person's."""
-    shelf = pinned_book(hand_written=frozenset({UV.memory_id}))
+    mine = dataclasses.replace(UV, by_hand=True)
+    shelf = MemoryBook([mine], {USE_UV.entry_id: USE_UV, USE_UV_AGAIN.entry_id: USE_UV_AGAIN}, now=NOW)
     proposed = operation(OperationKind.REWORD, UV, entry_id=USE_UV_AGAIN.entry_id, **BY_MODEL)
     assert shelf.apply(proposed) == "would drop the person's own words"
     assert shelf.apply(operation(OperationKind.MERGE, UV, entry_id=USE_UV_AGAIN.entry_id, **BY_MODEL)) is None

@@ -11,7 +11,8 @@ from phase2_world import read_tree, stamps
 
 from memory_pipeline.errors import WorkspaceError
 from memory_pipeline.phase2.baseline import read_baseline
-from memory_pipeline.phase2.publish import Places, Publication, check, discard_staged, publish, read_staged, stage
+from memory_pipeline.phase2.places import Places, places_below
+from memory_pipeline.phase2.publish import Publication, check, discard_staged, publish, read_staged, stage
 from memory_pipeline.phase2.render import RenderedLine
 
 
@@ -57,18 +58,18 @@ NOTED = b"# Task Group: shop\nmy note\n\n- use uv\nmine, too\n- commit small\n"
 
 def places(root: Path) -> Places:
     """Where a test publishes."""
-    return Places(
-        workspace=root / "memories",
-        baseline=root / "state" / "baseline",
-        staging=root / "state" / "staging",
-        replaced=root / "state" / "replaced",
-    )
+    return places_below(root / "state", root / "memories")
 
 
 def put(where: Places, publication: Publication, on_step: Callable[[str], None] = lambda _name: None) -> list[str]:
     """Stage and publish."""
     stage(where, publication)
-    return publish(where, publication, on_step=on_step)
+    return go_on(where, publication, on_step)
+
+
+def go_on(where: Places, publication: Publication, on_step: Callable[[str], None] = lambda _name: None) -> list[str]:
+    """Publish what was staged."""
+    return publish(where, publication, check_fence=lambda: None, on_step=on_step)
 
 
 @pytest.fixture
@@ -147,7 +148,7 @@ def test_after_a_crash_at_any_step_the_files_are_the_same(tmp_path: Path, step: 
                 put(spot, SECOND, on_step)
             staged = read_staged(spot)
             assert staged is not None
-            assert publish(spot, staged, on_step=lambda _name: None) == []
+            assert go_on(spot, staged) == []
         else:
             put(spot, SECOND)
         results.append((read_tree(spot.workspace), read_tree(spot.baseline)))
@@ -163,7 +164,7 @@ def test_after_a_crash_while_the_baseline_is_swapped_nothing_moves(where: Places
     put(where, SECOND)
     expected = read_tree(where.workspace)
     where.baseline.rename(where.baseline.with_name("baseline.new"))
-    assert publish(where, SECOND, on_step=lambda _name: None) == []
+    assert go_on(where, SECOND) == []
     assert read_tree(where.workspace) == expected
     assert read_baseline(where.baseline).consolidation_id == 2
 

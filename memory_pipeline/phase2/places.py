@@ -1,0 +1,33 @@
+"""Where publishing takes place, and how files are written and exchanged there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from memory_pipeline.files import EXCHANGE_WAYS, ExchangeWay, write_whole
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Places:
+    """The folders of phase two. Only ``workspace`` is a person's to look into; the others are state."""
+
+    workspace: Path
+    baseline: Path
+    staging: Path
+    replaced: Path  # copies of what stood in the workspace before our first publication, and of damaged files
+    kept: Path  # the files that MEMORY.md was, while somebody may still write to one
+    write: Callable[[Path, bytes], None] = write_whole
+    exchange_ways: Sequence[ExchangeWay] = EXCHANGE_WAYS
+
+
+def places_below(state: Path, workspace: Path) -> Places:
+    """Return the usual places: everything but the workspace lies in the state folder."""
+    return Places(
+        workspace=workspace,
+        baseline=state / "baseline",
+        staging=state / "staging",
+        replaced=state / "replaced",
+        kept=state / "kept",
+    )
