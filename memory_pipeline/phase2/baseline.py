@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import orjson
@@ -18,6 +19,7 @@ from memory_pipeline.phase2.render import RENDERER_VERSION, RenderedLine
 _MANIFEST = "manifest.json"
 _FILES = "files"
 _RENDERED = "rendered-MEMORY.md"
+_RENDERED_BEFORE = "rendered-before-MEMORY.md"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,7 +33,9 @@ class Baseline:
     line_memories: Sequence[str | None] = ()  # for each rendered line of MEMORY.md, the memory it came from
     line_scopes: Sequence[str | None] = ()  # for each, the scope of its group
     rendered: bytes = b""
+    rendered_before: bytes = b""  # MEMORY.md as rendered the time before, which an editor may still hold
     published: bytes = b""  # MEMORY.md as it was written, with the person's text of that time
+    notes: frozenset[str] = frozenset()  # digests of lines of the person that were judged to be notes
 
     @property
     def exists(self) -> bool:
@@ -53,7 +57,9 @@ def read_baseline(folder: Path) -> Baseline:
             line_memories=tuple(manifest["line_memories"]),
             line_scopes=tuple(manifest["line_scopes"]),
             rendered=(folder / _RENDERED).read_bytes(),
+            rendered_before=(folder / _RENDERED_BEFORE).read_bytes(),
             published=(folder / _FILES / MEMORY_FILE).read_bytes(),
+            notes=frozenset(manifest["notes"]),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return Baseline()
@@ -67,6 +73,8 @@ def write_baseline(
     files: Mapping[str, bytes],
     handbook: Sequence[RenderedLine],
     rendered: bytes,
+    rendered_before: bytes = b"",
+    notes: Collection[str] = (),
     write: Callable[[Path, bytes], None] = write_whole,
 ) -> None:
     """Replace the baseline as a whole; a crash leaves the old one or the new one.
@@ -81,7 +89,8 @@ def write_baseline(
     for leftover in (fresh, replaced):
         shutil.rmtree(leftover, ignore_errors=True)
     try:
-        _write_fresh(fresh, consolidation_id, settings, files, handbook, rendered, write)
+        write_fresh = partial(_write_fresh, fresh, consolidation_id, settings, files, handbook)
+        write_fresh(rendered=rendered, rendered_before=rendered_before, notes=notes, write=write)
         _rename_into_place(fresh, folder, replaced)
     except OSError:
         # Left there, it would be taken for the baseline while there is no older one.
@@ -96,7 +105,10 @@ def _write_fresh(
     settings: str,
     files: Mapping[str, bytes],
     handbook: Sequence[RenderedLine],
+    *,
     rendered: bytes,
+    rendered_before: bytes,
+    notes: Collection[str],
     write: Callable[[Path, bytes], None],
 ) -> None:
     make_private_folder(fresh)
@@ -105,6 +117,7 @@ def _write_fresh(
         make_private_folder(target.parent)
         write(target, content)
     write(fresh / _RENDERED, rendered)
+    write(fresh / _RENDERED_BEFORE, rendered_before)
     manifest = {
         "consolidation_id": consolidation_id,
         "renderer_version": RENDERER_VERSION,
@@ -112,6 +125,7 @@ def _write_fresh(
         "files": {path: sha256_hex(content) for path, content in sorted(files.items())},
         "line_memories": [line.memory_id for line in handbook],
         "line_scopes": [line.scope for line in handbook],
+        "notes": sorted(notes),
     }
     write(fresh / _MANIFEST, orjson.dumps(manifest, option=orjson.OPT_INDENT_2))
 

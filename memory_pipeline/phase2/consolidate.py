@@ -18,7 +18,7 @@ from memory_pipeline.lock import HeldLock, os_lock
 from memory_pipeline.phase2.baseline import Baseline, differences, read_baseline, read_workspace_file
 from memory_pipeline.phase2.curate import curate
 from memory_pipeline.phase2.deeds import Deed
-from memory_pipeline.phase2.edits import edits_of
+from memory_pipeline.phase2.edits import edits_of, notes_in
 from memory_pipeline.phase2.hand import Hand
 from memory_pipeline.phase2.layout import MEMORY_FILE, SUMMARY_FILE, lay_out
 from memory_pipeline.phase2.operations import MemoryBook, undone_key
@@ -78,6 +78,7 @@ class _Plan:
     waiting: set[str]  # entries looked at for the first time that contradict what only a person can settle
     done: frozenset[str]  # records of the journal that were taken in
     edits_taken_in: frozenset[str]  # the edits of MEMORY.md that the memories hold by now
+    notes: frozenset[str]  # digests of the person's lines in MEMORY.md that are notes
     kind: ConsolidationKind = ConsolidationKind.RUN
     undoes: int | None = None
 
@@ -319,7 +320,8 @@ class Phase2:
             # The memories changed, and what was staged to show it is lost.
             changes.setdefault(MEMORY_FILE, "M")
         taken_in = done | self._store.memories.taken_in()
-        edits = {edit.edit_id for edit in edits_of(baseline, self._memory_file())}
+        on_disk = self._memory_file()
+        edits = {edit.edit_id for edit in edits_of(baseline, on_disk)}
         return _Plan(
             selection=selection,
             book=book,
@@ -330,6 +332,7 @@ class Phase2:
             waiting=waiting or set(),
             done=done,
             edits_taken_in=frozenset(edits & taken_in),
+            notes=notes_in(baseline, on_disk),
             kind=kind,
             undoes=undoes,
         )
@@ -404,6 +407,7 @@ class Phase2:
             files={**plan.inputs, SUMMARY_FILE: summary},
             watermark=max((item.extraction.source_updated_at for item in plan.selection), default=0.0),
             taken_in=plan.edits_taken_in,
+            notes=plan.notes,
         )
 
     def _failed(

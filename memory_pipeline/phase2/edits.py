@@ -8,6 +8,7 @@ an added list item in a group becomes a memory. Everything else is a note, which
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,7 +18,7 @@ from difflib import SequenceMatcher
 from memory_pipeline.likeness import likeness
 from memory_pipeline.phase2.baseline import Baseline
 from memory_pipeline.phase2.layout import MEMORY_FILE
-from memory_pipeline.phase2.person import is_damaged, lines_of
+from memory_pipeline.phase2.person import carry_edits, is_damaged, lines_of
 from memory_pipeline.phase2.render import (
     EVERYWHERE,
     FAILURES_HEADING,
@@ -84,12 +85,45 @@ class _Comparison:
     edits: Sequence[Edit]
     moved_from: frozenset[int]  # rendered lines that stand elsewhere in their group now
     moved_to: frozenset[int]
+    notes: frozenset[str]  # digests of the person's lines that tell no memory
 
 
 def edits_of(baseline: Baseline, on_disk: bytes | None) -> Sequence[Edit]:
     """Return what the person did, in the file's order. A missing or damaged file is no edit."""
     comparison = _compare(baseline, on_disk)
     return comparison.edits if comparison else ()
+
+
+def notes_in(baseline: Baseline, on_disk: bytes | None) -> frozenset[str]:
+    """Return digests of the person's lines that are notes. A note stays one, wherever later renderings leave it."""
+    if not baseline.exists and on_disk is not None:
+        return frozenset(map(_digest, lines_of(on_disk)))
+    comparison = _compare(baseline, on_disk)
+    return comparison.notes if comparison else baseline.notes
+
+
+def brought_up_to_date(baseline: Baseline, on_disk: bytes | None) -> bytes | None:
+    """Return the file with what was published last, where it was saved from an editor that held the version before.
+
+    Such a file has none of the lines that came last, and all of those that went then: nobody took them out.
+    """
+    if not baseline.exists or on_disk is None or not baseline.rendered_before:
+        return on_disk
+    before, now, saved = (
+        {line for line in lines_of(text) if line.strip()}
+        for text in (baseline.rendered_before, baseline.rendered, on_disk)
+    )
+    came, went = now - before, before - now
+    if not came or came & saved or not went <= saved:
+        return on_disk
+    if not went and all(told_by(line.decode("utf-8", "replace")) for line in came):
+        return on_disk  # the person may well have taken out just these
+    return carry_edits(
+        rendered_before=baseline.rendered_before,
+        published_before=baseline.rendered_before,
+        on_disk=on_disk,
+        rendered_now=baseline.rendered,
+    )
 
 
 def records_of(edits: Sequence[Edit], memories: Mapping[str, Memory], *, now: float) -> list[JournalRecord]:
@@ -187,20 +221,23 @@ def told_by(line: str) -> Told | None:
 
 
 def _compare(baseline: Baseline, on_disk: bytes | None) -> _Comparison | None:
+    on_disk = brought_up_to_date(baseline, on_disk)
     if not baseline.exists or on_disk is None or is_damaged(baseline.published, on_disk):
         return None
     rendered, lines = lines_of(baseline.rendered), lines_of(on_disk)
     if not len(rendered) == len(baseline.line_memories) == len(baseline.line_scopes):
         return None
     opcodes = SequenceMatcher(None, rendered, lines, autojunk=False).get_opcodes()
-    places = _places(lines, rendered, baseline.line_scopes)
+    places = _places(lines, rendered, baseline)
     moved = _moved(rendered, opcodes, baseline, places)
     edits: list[Edit] = []
+    notes: set[str] = set()
     for kind, i1, i2, j1, j2 in opcodes:
         if kind == "equal":
             continue
         removed = [i for i in range(i1, i2) if baseline.line_memories[i] is not None and i not in moved]
         added = [j for j in range(j1, j2) if places[j] is not None and j not in moved.values()]
+        notes.update(_digest(lines[j]) for j in range(j1, j2) if places[j] is None and lines[j].strip())
         edits += _edits_of_hunk(baseline, rendered, lines, places, removed, added)
     return _Comparison(
         rendered=rendered,
@@ -209,6 +246,7 @@ def _compare(baseline: Baseline, on_disk: bytes | None) -> _Comparison | None:
         edits=_numbered(edits, baseline),
         moved_from=frozenset(moved),
         moved_to=frozenset(moved.values()),
+        notes=frozenset(notes),
     )
 
 
@@ -221,9 +259,9 @@ class _Spot:
     told: Told
 
 
-def _places(lines: Sequence[bytes], rendered: Sequence[bytes], scopes: Sequence[str | None]) -> Sequence[_Spot | None]:
+def _places(lines: Sequence[bytes], rendered: Sequence[bytes], baseline: Baseline) -> Sequence[_Spot | None]:
     """Tell for each line of the file where it would stand as a memory; None for what can't be one."""
-    groups = {line: scope for line, scope in zip(rendered, scopes, strict=True) if line.startswith(b"# ")}
+    groups = {line: scope for line, scope in zip(rendered, baseline.line_scopes, strict=True) if line.startswith(b"# ")}
     groups[f"{GROUP_HEADING}{EVERYWHERE}\n".encode()] = USER_SCOPE
     scope: str | None = USER_SCOPE  # before the first heading, an item belongs to no project
     kind: EntryKind | None = EntryKind.PREFERENCE
@@ -242,7 +280,7 @@ def _places(lines: Sequence[bytes], rendered: Sequence[bytes], scopes: Sequence[
             kind = _SECTIONS.get(text)
         elif scope is not None and kind is not None and not text.startswith((" ", "\t")):
             told = told_by(text)
-            if told is not None:
+            if told is not None and _digest(line) not in baseline.notes:
                 # A quotation in a section of facts would be no fact any more.
                 of_line = told.kind if kind is EntryKind.PREFERENCE else None
                 spots[-1] = _Spot(scope=scope, kind=of_line or kind, told=told)
@@ -350,6 +388,10 @@ def _numbered(edits: Sequence[Edit], baseline: Baseline) -> list[Edit]:
         edit_id = record_id_of("edit", baseline.consolidation_id, *what, seen[what])
         numbered.append(dataclasses.replace(edit, edit_id=edit_id))
     return numbered
+
+
+def _digest(line: bytes) -> str:
+    return hashlib.sha256(line.strip()).hexdigest()[:16]
 
 
 def _masked(lines: Sequence[bytes]) -> Sequence[bytes]:

@@ -14,7 +14,7 @@ import orjson
 from memory_pipeline.errors import WorkspaceError
 from memory_pipeline.files import TEMPORARY_PREFIX, exchange, make_private_folder, sha256_hex
 from memory_pipeline.phase2.baseline import Baseline, read_baseline, read_workspace_file, write_baseline
-from memory_pipeline.phase2.edits import without_edits
+from memory_pipeline.phase2.edits import brought_up_to_date, without_edits
 from memory_pipeline.phase2.kept import keep_copy, kept_file, let_go, merge_late_saves, replace_keeping
 from memory_pipeline.phase2.layout import MEMORY_FILE, RAW_MEMORIES, SUMMARIES_FOLDER, SUMMARY_FILE
 from memory_pipeline.phase2.person import carry_edits, is_damaged
@@ -41,6 +41,7 @@ class Publication:
     files: Mapping[str, bytes]  # all other files by workspace path
     watermark: float
     taken_in: frozenset[str] = frozenset()  # the person's edits of MEMORY.md that the memories hold by now
+    notes: frozenset[str] = frozenset()  # digests of the person's lines that are notes
 
 
 def stage(places: Places, publication: Publication) -> None:
@@ -62,6 +63,7 @@ def stage(places: Places, publication: Publication) -> None:
         "files": sorted(publication.files),
         "handbook": [[line.text, line.memory_id, line.scope] for line in publication.handbook],
         "taken_in": sorted(publication.taken_in),
+        "notes": sorted(publication.notes),
     }
     places.write(places.staging / _JOURNAL, orjson.dumps(journal))
 
@@ -79,6 +81,7 @@ def read_staged(places: Places) -> Publication | None:
                 for text, memory_id, scope in journal["handbook"]
             ],
             taken_in=frozenset(journal["taken_in"]),
+            notes=frozenset(journal["notes"]),
             files={path: (places.staging / _STAGED / path).read_bytes() for path in journal["files"]},
         )
     except (OSError, ValueError, KeyError, TypeError):
@@ -148,6 +151,8 @@ def publish(places: Places, publication: Publication, *, check_fence: Callable[[
             files={**publication.files, MEMORY_FILE: handbook},
             handbook=publication.handbook,
             rendered=as_bytes(publication.handbook),
+            rendered_before=_rendered_before(baseline, publication),
+            notes=publication.notes,
             write=places.write,
         )
     except (OSError, WorkspaceError):
@@ -284,7 +289,13 @@ def _publish_handbook(
     merged = _merge(baseline, on_disk, publication)
     if merged == on_disk:
         return merged
-    _tell_restored(places, baseline, on_disk, notes)
+    if brought_up_to_date(baseline, on_disk) == on_disk:
+        _tell_restored(places, baseline, on_disk, notes)
+    else:
+        notes.append(
+            f"{MEMORY_FILE} was saved from an older version of it: what came since is kept, and so is what was edited; "
+            "if lines were meant to go, take them out once more"
+        )
 
     def on_prepared(name: str) -> None:
         make_private_folder(places.staging)
@@ -308,6 +319,11 @@ def _merge(baseline: Baseline, on_disk: bytes | None, publication: Publication) 
         memories_before=baseline.line_memories,
         memories_now=[line.memory_id for line in publication.handbook],
     )
+
+
+def _rendered_before(baseline: Baseline, publication: Publication) -> bytes:
+    is_repeated = baseline.consolidation_id == publication.consolidation_id  # after a crash right behind the baseline
+    return baseline.rendered_before if is_repeated else baseline.rendered
 
 
 def _published_by_a_crashed_try(places: Places) -> bytes | None:

@@ -35,10 +35,14 @@ NOTE = "extensions/ad_hoc/notes/2026-09-20T10-00-00-staging.md"
 
 def test_a_note_becomes_memories_of_the_person(world: World) -> None:
     """Each item is one, in the scope that the note names, with the journal's line as evidence; the file stays."""
-    note = put(world, NOTE, f"scope: {PROJECT}\n\n# Staging\n\n- From now on deploy on Mondays\n- staging: 10.0.0.7\n")
+    note = put(
+        world,
+        NOTE,
+        f"scope: {PROJECT}\n\n# Staging\n\n- From now on deploy on Mondays\n- the wiki is at wiki.example.com\n",
+    )
     before = note.read_bytes()
     world.run()
-    monday, place = world.of("From now on deploy on Mondays"), world.of("staging: 10.0.0.7")
+    monday, place = world.of("From now on deploy on Mondays"), world.of("the wiki is at wiki.example.com")
     assert (monday.scope, monday.kind, monday.pinned) == (PROJECT, EntryKind.PROCEDURE, False)
     assert place.kind is EntryKind.KNOWLEDGE
     (resting,) = world.store.extractions.standing_entries(place.entry_ids).values()

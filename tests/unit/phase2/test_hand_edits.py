@@ -370,12 +370,43 @@ def test_no_edit_is_lost_and_every_line_leads_to_evidence(
         world.run()
         assert world.run().outcome in (NO_CHANGES, Phase2Outcome.NO_INPUTS)
         told = world.handbook.read_text(encoding="utf-8")
-        known = {memory.statement for memory in world.store.memories.every()}
+        # Of lines that say the same, one is told; the journal has each.
+        written = {line.record.statement for line in Journal(world.config.journal_path).read()}
         for _, words, _is_item in added:
-            assert words in told or words in known
+            assert words in told or words in written
         for memory in world.store.memories.every(status=MemoryStatus.ACTIVE):
             entries = world.store.extractions.standing_entries(memory.entry_ids)
             assert entries
             assert all(one.evidence for one in entries.values())
     finally:
         world.close()
+
+
+def test_an_editor_that_held_the_version_before_takes_nothing_out(world: World) -> None:
+    """Saved over a newer file, it brings its edit, and what came since stays remembered and told."""
+    held = world.handbook.read_text(encoding="utf-8")
+    world.says("thread-c", entry("write tests first"), title="Something new")
+    world.run()
+    assert "write tests first" in world.handbook.read_text(encoding="utf-8")
+    line = next(one for one in held.splitlines() if "the cache lives" in one)
+    world.handbook.write_text(held.replace(line, f"{line}\n- the queue is drained by `make drain`"), encoding="utf-8")
+    counts = world.run()
+    assert any("older version" in problem for problem in counts.problems)
+    assert {"write tests first", "the queue is drained by `make drain`"} <= {words for _, words in world.told()}
+    told = world.handbook.read_text(encoding="utf-8")
+    assert told.count("write tests first") == 1
+    assert told.count("make drain") == 1
+    assert world.run().outcome is NO_CHANGES
+
+
+def test_a_note_stays_a_note_when_its_group_goes(world: World) -> None:
+    """What was no memory where it stood becomes none where a later rendering leaves it."""
+    world.write_handbook(after("## Task 1", "- buy milk"))
+    world.run()
+    for statement in ("use tabs for indentation", "run make lint before every commit", "answer in English"):
+        world.does(JournalAction.RETIRE, world.of(statement))
+    world.does(JournalAction.RETIRE, world.of("the cache lives in /var/tmp/shop"))
+    world.run()
+    assert world.handbook.read_text(encoding="utf-8").count("- buy milk\n") == 1
+    assert all(words != "buy milk" for _, words in world.told())
+    assert world.run().outcome is NO_CHANGES
