@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import click
@@ -42,18 +43,20 @@ def memory_list(place: Place, *, scope: str | None, wanted: str | None, as_json:
     if not found:
         click.echo(f"No memories. `{place.command('run')}` makes them from your session logs.")
         return EXIT_DONE
-    rows = [
-        (
-            item.memory_id,
-            item.scope.removeprefix("project:"),
-            item.kind.value,
-            item.status.value,
-            output.short_time(item.last_confirmed)[:10],
-            f"{item.condition}: {item.statement}" if item.condition else item.statement,
-        )
-        for item in found
-    ]
-    output.print_table(("memory", "scope", "kind", "status", "said", "statement"), rows, flexible="statement")
+    for scope_of_group, group in groupby(found, key=lambda item: item.scope):
+        click.echo(f"{output.printable(scope_of_group)}")
+        rows = [
+            (
+                item.memory_id,
+                # What is not told any more says so in the place of its kind; one column for both leaves room.
+                item.kind.value if item.status == "active" else item.status.value,
+                output.short_time(item.last_confirmed)[:10],
+                f"{item.condition}: {item.statement}" if item.condition else item.statement,
+            )
+            for item in group
+        ]
+        output.print_table(("memory", "kind", "said", "statement"), rows, flexible="statement")
+        click.echo()
     return EXIT_DONE
 
 
