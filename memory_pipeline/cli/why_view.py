@@ -49,6 +49,7 @@ def _explained_document(item: ExplainedMemory) -> dict[str, Any]:
     return {
         **memory_document(item.memory),
         "reason": item.memory.reason,
+        "independent_threads": item.independent_threads,
         "links": [
             {
                 "relation": relation,
@@ -100,7 +101,7 @@ def _masked(value: Any) -> Any:
 def _memory_lines(item: ExplainedMemory) -> Iterator[str]:
     memory = item.memory
     yield from _wrapped(f"{memory.kind}: {memory.statement}")
-    threads = len(memory.thread_ids)
+    threads = item.independent_threads
     facts = (
         ("memory", f"{memory.memory_id}, {memory.status}{', pinned' if memory.pinned else ''}"),
         ("why so", memory.reason),

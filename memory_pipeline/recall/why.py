@@ -33,6 +33,20 @@ class ExplainedMemory:
     history: tuple[AppliedOperation, ...]  # oldest first
     entries: tuple[ExplainedEntry, ...]  # those that stand first, in the order they joined
 
+    @property
+    def independent_threads(self) -> int:
+        """By how many threads it was said that do not hold the same line: a copy of a session confirms nothing."""
+        lines_of: dict[str, set[str]] = {}
+        for explained in self.entries:
+            if explained.stands:
+                lines = {line.line_sha256 for line in explained.entry.evidence}
+                lines_of.setdefault(explained.entry.thread_id, set()).update(lines)
+        groups: list[set[str]] = []
+        for lines in lines_of.values():
+            same = [group for group in groups if group & lines]
+            groups = [group for group in groups if group not in same] + [lines.union(*same)]
+        return len(groups)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Explanation:

@@ -84,3 +84,16 @@ def test_nothing_counts_as_used(world: World, reader: EvidenceReader) -> None:
     before = world.store.memories.every()
     explain("npm", world.store, reader)
     assert world.store.memories.every() == before
+
+
+def test_a_copy_of_a_session_confirms_nothing(world: World, reader: EvidenceReader) -> None:
+    """Threads that hold the very same line count as one; another session with the same words is a second."""
+    world.says("thread-a", NPM)
+    world.says("thread-copy", NPM)
+    world.run()
+    (found,) = explain("npm", world.store, reader).memories
+    assert (len(found.memory.thread_ids), found.independent_threads) == (2, 1)
+    world.says("thread-c", entry("use npm in this repo", at=NOW - 2 * DAY, thread="thread-c"))
+    world.run()
+    (found,) = explain("npm", world.store, reader).memories
+    assert (len(found.memory.thread_ids), found.independent_threads) == (3, 2)
