@@ -183,22 +183,22 @@ def test_too_many_requests_rests_the_provider_no_shorter_than_it_asked(machine: 
 
 
 @pytest.mark.parametrize(
-    ("reply", "words"),
+    ("reply", "words", "timeout_seconds"),
     [
-        (status(500, message="internal"), "answered 500"),
-        (status(401, message="bad key"), "OPENAI_API_KEY"),
-        (status(404), "model.extract_model"),
-        (Reply(drop=True), "can't be reached"),
-        (hang(), "did not answer within"),
+        (status(500, message="internal"), "answered 500", 30),
+        (status(401, message="bad key"), "OPENAI_API_KEY", 30),
+        (status(404), "model.extract_model", 30),
+        (Reply(drop=True), "can't be reached", 30),
+        (hang(), "did not answer within", 0.4),
     ],
 )
 def test_a_fault_of_the_provider_is_an_error_with_a_wait_and_no_try_used(
-    machine: Machine, reply: Reply, words: str
+    machine: Machine, reply: Reply, words: str, timeout_seconds: float
 ) -> None:
     """5xx, a refused key, no connection and a hang leave the thread in error; the run exits 1, the next one 0."""
     session(1, RULE).write(machine.codex)
     with ModelServer(default=reply) as server:
-        use(machine, server, model={"timeout_seconds": 0.4})
+        use(machine, server, model={"timeout_seconds": timeout_seconds})
         ran = machine.run("run", "--json", env={"OPENAI_API_KEY": KEY})
         asked = len(server.requests)
         assert (ran.code, ran.document["phase1"]["failed"]) == (1, 1)
