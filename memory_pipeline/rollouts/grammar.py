@@ -94,42 +94,16 @@ class SessionNotes:
     last_at: float | None = None  # the latest believable time of any record
     rate_limits: tuple[RateLimit, ...] = ()
     forked_from: str | None = None  # the thread of which this one is a fork
-    _minute: bytes = b""  # the minute of the stamps noted last, and the earliest and latest second of it
-    _first_second: bytes = b""
-    _last_second: bytes = b""
 
     def note_time(self, value: Any) -> float | None:
         """Read a record's time and keep the earliest and the latest."""
         at = to_seconds(value)
         if at is not None:
-            self._keep_time(at)
+            if self.last_at is None or at > self.last_at:
+                self.last_at = at
+            if self.started_at is None or at < self.started_at:
+                self.started_at = at
         return at
-
-    def note_stamp(self, minute: bytes, second: bytes) -> None:
-        """Note a time as ``2026-01-02T03:04:`` and ``05.678``, UTC: what nearly every line has, without decoding.
-
-        ``settle_stamps`` must follow, sooner or later.
-        """
-        if minute != self._minute:
-            self.settle_stamps()
-            self._minute, self._first_second, self._last_second = minute, second, second
-        elif second > self._last_second:
-            self._last_second = second
-        elif second < self._first_second:
-            self._first_second = second
-
-    def settle_stamps(self) -> None:
-        """Bring the stamps noted so far into the earliest and the latest time."""
-        if self._minute:
-            for second in (self._first_second, self._last_second):
-                self.note_time((self._minute + second + b"Z").decode("ascii", "replace"))
-            self._minute = b""
-
-    def _keep_time(self, at: float) -> None:
-        if self.last_at is None or at > self.last_at:
-            self.last_at = at
-        if self.started_at is None or at < self.started_at:
-            self.started_at = at
 
 
 @dataclass(kw_only=True, slots=True)
@@ -188,11 +162,11 @@ class Grammar(Protocol):
 
     def __init__(self, wanted: Wanted) -> None: ...
 
-    def glance(self, data: bytes, start: int, end: int) -> Record | None:
-        """Recognise a bulky line, ``data[start:end]``, whose content can't matter, and take from its bytes what does.
+    def glance(self, raw: bytes) -> Record | None:
+        """Look at a line for what matters alone, and skip its bulk.
 
-        None: decode it. ``PASSED``: there is nothing to read. Else a record to be read in its stead. Only whole lines
-        that hold a single record may be passed by. In a lean reading the results of ordinary tools are such lines too.
+        None: decode all of it. ``PASSED``: there is nothing to read. Else a record to be read in its stead. In a lean
+        reading the results of ordinary tools are bulk too: their text is not in the record.
         """
         ...
 
@@ -348,22 +322,15 @@ class ContentDigest:
         if line.byte_end - line.byte_start > MEDIA_RUN_BYTES:
             self._digest.update(b"%d %d\n" % (line.byte_end - line.byte_start, line.crc32))
         elif from_tool:
-            self.add_from_tool(line.raw, 0, len(line.raw))
+            self._add_from_tool(line.raw)
         else:
             self._digest.update(b"%d\n%b" % (len(line.raw), line.raw))
 
-    def add_from_tool(self, data: bytes, start: int, end: int) -> None:
-        """Take in a tool's whole line that was not decoded: ``data[start:end]``."""
-        length = end - start
-        if length <= self._LONG:
-            self._digest.update(b"%d\n%b" % (length, data[start:end]))
-            return
-        checksum = zlib.crc32(memoryview(data)[start:end])
-        if length <= MEDIA_RUN_BYTES:
-            edges = (data[start : start + self._EDGE], data[end - self._EDGE : end])
-            self._digest.update(b"%d %d\n%b%b" % (length, checksum, *edges))
+    def _add_from_tool(self, raw: bytes) -> None:
+        if len(raw) <= self._LONG:
+            self._digest.update(b"%d\n%b" % (len(raw), raw))
         else:
-            self._digest.update(b"%d %d\n" % (length, checksum))
+            self._digest.update(b"%d %d\n%b%b" % (len(raw), zlib.crc32(raw), raw[: self._EDGE], raw[-self._EDGE :]))
 
     def hexdigest(self) -> str:
         """Give the digest of what was taken in so far."""

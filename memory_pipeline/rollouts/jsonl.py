@@ -25,6 +25,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import msgspec
 import orjson
 
 #: A longer line is skipped. Some five times as much is in memory while two such lines are read after one another.
@@ -302,6 +303,17 @@ class _Crc32:
 
     def whole_line(self, length: int) -> WholeLine:
         return WholeLine(length=length, crc32=self._sum)
+
+
+def look_at(raw: bytes, shape: msgspec.json.Decoder[Any]) -> Any:
+    """Take from a line what a shape names; the rest is skipped, though checked to be JSON.
+
+    None: it is not one JSON object of that shape. ``decode_line`` then tells what it is.
+    """
+    try:
+        return shape.decode(raw)
+    except (msgspec.DecodeError, RecursionError):
+        return None
 
 
 def decode_line(line: RawLine, skipped: SkippedLines) -> list[dict[str, Any]]:

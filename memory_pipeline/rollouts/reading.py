@@ -15,7 +15,16 @@ from memory_pipeline.errors import RolloutError
 from memory_pipeline.records import Agent, Event, EventKind, RolloutFile, Source, ThreadFacts
 from memory_pipeline.rollouts.claude import ClaudeGrammar
 from memory_pipeline.rollouts.codex import ROLLED_BACK, CodexGrammar
-from memory_pipeline.rollouts.grammar import ContentDigest, Draft, Grammar, Sequencer, SessionNotes, Wanted
+from memory_pipeline.rollouts.grammar import (
+    PASSED,
+    ContentDigest,
+    Draft,
+    Grammar,
+    Record,
+    Sequencer,
+    SessionNotes,
+    Wanted,
+)
 from memory_pipeline.rollouts.homes import is_below
 from memory_pipeline.rollouts.jsonl import LineBlock, LineReader, RawLine, SkippedLines, decode_line
 from memory_pipeline.rollouts.lineage import WHOLE_FILE, OwnPart
@@ -27,7 +36,6 @@ _GRAMMARS: Mapping[Agent, type[Grammar]] = {
     Agent.CLAUDE: ClaudeGrammar,
 }
 _TITLE_CHARS = 80
-_BRACE = ord("}")
 _PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
 _OWN_FOLDER = re.compile(r"/\.codex/memories(?:_v2)?(?:/|$)|/\.claude/projects/[^/]+/memory(?:/|$)")
 
@@ -99,7 +107,7 @@ class RolloutReading:
             try:
                 for block in lines.blocks():
                     if block.line is not None:
-                        self._read_line(grammar, block.line)
+                        self._read_spanning_line(grammar, block.line)
                         yield
                     else:
                         yield from self._read_block(grammar, lines, block)
@@ -115,7 +123,7 @@ class RolloutReading:
                 self.record_hashes = grammar.record_hashes()
 
     def _read_block(self, grammar: Grammar, lines: LineReader, block: LineBlock) -> Iterator[None]:
-        """Read the lines of a block; most are only glanced at, where they stand. Stop when something is ready."""
+        """Read the lines of a block. Stop when something is ready."""
         data, begin, number = block.data, block.begin, block.number
         offset = block.byte_start - begin  # of the data, in the plain text
         own_from = self._own.own_from_byte - offset
@@ -123,37 +131,34 @@ class RolloutReading:
         undone_before = len(undone)
         while begin < block.end:
             end = data.index(b"\n", begin)
+            raw = data[begin:end]
             lines.last_number = number
-            # What ends in a brace is not blank, and no line of a block is longer than a chunk.
-            seen = glance(data, begin, end) if begin >= own_from and data[end - 1] == _BRACE else None
-            if seen is None:
-                line = lines.line(number, offset + begin, data[begin:end])
-                if line is not None:
-                    self._decode(grammar, line)
-            else:
+            seen = glance(raw) if begin >= own_from else None
+            if seen is PASSED:
+                # It is neither blank nor too long: no line of a block is longer than a chunk.
                 lines.total_lines += 1
-                if seen:
-                    grammar.read(seen, RawLine(number, offset + begin, data[begin:end]))
+            else:
+                line = lines.line(number, offset + begin, raw)
+                if line is not None:
+                    self._read_line(grammar, line, seen)
             begin, number = end + 1, number + 1
             if ready or len(undone) != undone_before:
                 undone_before = len(undone)
                 yield
 
-    def _read_line(self, grammar: Grammar, line: RawLine) -> None:
-        is_own = line.byte_start >= self._own.own_from_byte
-        glanced = is_own and line.is_whole and line.raw.endswith(b"}")
-        seen = grammar.glance(line.raw, 0, len(line.raw)) if glanced else None
-        if seen is None:
-            self._decode(grammar, line)
-        elif seen:
-            grammar.read(seen, line)
+    def _read_spanning_line(self, grammar: Grammar, line: RawLine) -> None:
+        seen = grammar.glance(line.raw) if line.byte_start >= self._own.own_from_byte else None
+        if seen is not PASSED:
+            self._read_line(grammar, line, seen)
 
-    def _decode(self, grammar: Grammar, line: RawLine) -> None:
+    def _read_line(self, grammar: Grammar, line: RawLine, seen: Record | None) -> None:
         if line.byte_start < self._own.own_from_byte:
             grammar.read_inherited(line)
-            return
-        for record in decode_line(line, self._skipped):
-            grammar.read(record, line)
+        elif seen is not None:
+            grammar.read(seen, line)
+        else:
+            for record in decode_line(line, self._skipped):
+                grammar.read(record, line)
 
 
 def _grammar_of(file: RolloutFile) -> type[Grammar]:
