@@ -138,9 +138,8 @@ USER_SCOPE = "user"
 PROJECT_SCOPE_PREFIX = "project:"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Event:
-    """One thing that happened in a rollout, in the log's order.
+class Event(NamedTuple):
+    """One thing that happened in a rollout, in the log's order. A named tuple, since a log has thousands.
 
     Several events may come from one line (an assistant message with several blocks); they share the line's byte
     range. ``byte_start`` to ``byte_end`` (exclusive, without the line end) count the plain, decompressed log.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -235,7 +234,7 @@ def _without_bulk(event: Event) -> Event:
     """Return an event as a row keeps it: its text stands in the row, its command and paths redacted and bounded."""
     command = cut_middle(redact(event.command).text, _COMMAND_CHARS)[0] if event.command else event.command
     paths = tuple(redact(path).text for path in event.paths[:_MOST_PATHS])
-    return dataclasses.replace(event, text="", command=command, paths=paths)
+    return event._replace(text="", command=command, paths=paths)
 
 
 def _row(number: int, draft: _Draft, *, latest: float) -> EvidenceRow:

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Mapping
-from enum import Enum
 from typing import Any, ClassVar, TypedDict, TypeVar
 
 import msgspec
@@ -35,6 +33,7 @@ from memory_pipeline.rollouts.codex_tools import (
     Call,
     Outcome,
     command_line,
+    command_outcome,
     read_answers,
     read_call,
     read_output,
@@ -118,30 +117,11 @@ _LEAN_LINE = msgspec.json.Decoder(_Line)
 _RATE_LIMITS = re.compile(rb'"used_percent":\s*\d')
 
 
-class _Glance(Enum):
-    """What a look at a line is enough for."""
-
-    SILENT = 1
-    TOKEN_COUNT = 2
-    TURN_ITEM = 3
-    CALL = 4
-    OUTPUT = 5
-
-
-def _glances() -> Mapping[tuple[str, str | None], _Glance]:
-    """List the types of line and payload for which a look is enough."""
-    glances: dict[tuple[str, str | None], _Glance] = {}
-    for line, names in (("response_item", SILENT_ITEMS), ("event_msg", SILENT_EVENTS)):
-        glances |= {(line, name): _Glance.SILENT for name in names}
-    glances["event_msg", "token_count"] = _Glance.TOKEN_COUNT
-    glances["event_msg", "item_completed"] = _Glance.TURN_ITEM
-    for name in ("function_call", "custom_tool_call"):
-        glances["response_item", name] = _Glance.CALL
-        glances["response_item", f"{name}_output"] = _Glance.OUTPUT
-    return glances
-
-
-_GLANCES = _glances()
+_SILENT = frozenset(
+    {("response_item", name) for name in SILENT_ITEMS} | {("event_msg", name) for name in SILENT_EVENTS}
+)
+_GLANCED_CALLS = frozenset({"function_call", "custom_tool_call"})
+_GLANCED_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
 
 
 class CodexGrammar:
@@ -178,18 +158,17 @@ class CodexGrammar:
         kind, payload = record.get("type"), record.get("payload")
         if payload is None:
             return None
-        glance = _Glance.SILENT if kind in SILENT_LINES else _GLANCES.get((kind or "", payload.get("type")))
-        if glance is _Glance.CALL:
+        what = payload.get("type")
+        if kind in SILENT_LINES or (kind, what) in _SILENT:
+            pass
+        elif kind == "response_item" and what in _GLANCED_CALLS:
             return record if not self._is_lean or payload.get("name") in PLAIN_TOOLS else None
-        if glance is _Glance.OUTPUT:
+        elif kind == "response_item" and what in _GLANCED_OUTPUTS:
             return record if "output" in payload or self._is_plain_output(payload) else None
-        if glance is _Glance.TOKEN_COUNT:
+        elif kind == "event_msg" and what == "token_count":
             if _RATE_LIMITS.search(payload.get("rate_limits", b"")):
                 self._limits = raw
-        elif glance is _Glance.TURN_ITEM:
-            if not self._passes_turn_item(payload.get("item", {})):
-                return None
-        elif glance is None:
+        elif kind != "event_msg" or what != "item_completed" or not self._passes_turn_item(payload.get("item", {})):
             return record if kind == "compacted" else None
         self.notes.note_time(record.get("timestamp"))
         self.counts.understood_lines += 1
@@ -201,7 +180,7 @@ class CodexGrammar:
             return True
         if kind != "CommandExecution" or item.get("source", "user").lower().startswith("user"):
             return False
-        self._note_outcome(item.get("id", ""), reported_outcome(item))
+        self._note_outcome(item.get("id", ""), command_outcome(item.get("status"), item.get("exit_code")))
         return True
 
     def _is_plain_output(self, payload: _Payload) -> bool:
@@ -216,27 +195,17 @@ class CodexGrammar:
         self._at = self.notes.note_time(record.get("timestamp"))
         kind = name_of(record.get("type", record.get("record_type")))
         payload = record.get("payload")
-        if kind is None and not self._meta_seen and "id" in record and "timestamp" in record:
+        if kind in _TALK_LINES:
+            self._read_talk(kind, record, payload)
+        elif kind is None and not self._meta_seen and "id" in record and "timestamp" in record:
             self._read_meta(record)
         elif kind == "session_meta":
             self._read_meta(table(payload))
         elif kind == "turn_context":
             self._note_cwd(table(payload).get("cwd"))
             self.counts.understood(line)
-        elif kind in _TALK_LINES and not isinstance(payload, dict):
-            self._broken()
-        elif kind == "event_msg":
-            self._read_event(table(payload))
-        elif kind == "response_item":
-            # Newest lines mark a compaction's own output beside the payload.
-            if table(record.get("metadata")).get("compaction_output") is True:
-                self.counts.understood(line)
-            else:
-                self._read_item(table(payload), enveloped=True)
         elif kind == "compacted":
             self._talk(EventKind.COMPACTED, Speaker.HARNESS, _COMPACTED)
-        elif kind == "inter_agent_communication":
-            self._read_agent_message(table(payload))
         elif kind in SILENT_LINES:
             self.counts.understood(line)
         elif payload is None and kind != "error":
@@ -245,6 +214,19 @@ class CodexGrammar:
             self._broken()
         else:
             self.counts.unknown(kind)
+
+    def _read_talk(self, kind: str | None, record: Record, payload: Any) -> None:
+        if not isinstance(payload, dict):
+            self._broken()
+        elif kind == "event_msg":
+            self._read_event(payload)
+        elif kind == "inter_agent_communication":
+            self._read_agent_message(payload)
+        # Newest lines mark a compaction's own output beside the payload.
+        elif "metadata" in record and table(record["metadata"]).get("compaction_output") is True:
+            self._understood()
+        else:
+            self._read_item(payload, enveloped=True)
 
     def read_inherited(self, line: RawLine) -> None:
         """Count a copied line. The file's own meta stands before the copies, and is read."""
@@ -564,7 +546,7 @@ class CodexGrammar:
         call_id = text_or_none(payload.get("call_id"))
         call = self._calls.pop(call_id, None) if call_id else None
         reported = self._outcomes.pop(call_id, None) if call_id else None
-        output = payload.get("output", payload.get("tools", payload.get("result")))
+        output = payload["output"] if "output" in payload else payload.get("tools", payload.get("result"))
         draft = self._draft(EventKind.TOOL_RESULT, Speaker.TOOL, "")
         draft.call_id, draft.tool = call_id, call.tool if call else None
         draft.external = call.external if call else payload.get("type") == "mcp_tool_call_output"
@@ -629,6 +611,8 @@ class CodexGrammar:
 
     def _settle(self) -> None:
         """Decide every message in doubt: where events name the prompts, one that none names is the harness's."""
+        if self.sequencer.is_settled and not self._told:
+            return
         self._mark_losses()
         self.sequencer.settle_prompts(spoken=not self._events_name_prompts)
         while self._told:
