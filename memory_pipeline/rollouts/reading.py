@@ -1,14 +1,16 @@
 """The room's front door: a rollout as a stream of events, and the facts of its thread.
 
-One streaming pass each, in memory bounded by the longest line; every line is decoded at most once. Only a log in which
-the person undid turns is read twice for its events.
+One streaming pass each, in bounded memory; every line is decoded at most once. Only a log in which the person undid
+turns is read thrice for its events, and a large one of an agent that allows it is searched for that first.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import sys
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from memory_pipeline.errors import RolloutError
@@ -36,6 +38,9 @@ _GRAMMARS: Mapping[Agent, type[Grammar]] = {
     Agent.CLAUDE: ClaudeGrammar,
 }
 _TITLE_CHARS = 80
+# The events of nearly any log take less; of a larger one, the whole is searched for the mark of undone turns.
+_HELD_BYTES = 48 << 20
+_EVENT_BYTES = 600  # an event without its text
 _PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
 _OWN_FOLDER = re.compile(r"/\.codex/memories(?:_v2)?(?:/|$)|/\.claude/projects/[^/]+/memory(?:/|$)")
 
@@ -72,14 +77,39 @@ class RolloutReading:
         return tuple(self._skipped.places)
 
     def __iter__(self) -> Iterator[Event]:
-        grammar_of = _grammar_of(self._file)
-        undone = self._undone_ranges() if grammar_of.can_undo else ()
-        grammar = grammar_of(Wanted(own=self._own, undone=undone, skipped=self._skipped))
+        grammar = _grammar_of(self._file)(Wanted(own=self._own, skipped=self._skipped))
+        events = self._events(grammar)
+        if grammar.can_undo:
+            # The mark that turns were undone comes after them: what may be undone is held back.
+            held, is_all = _hold_back(events)
+            if grammar.sequencer.undone or not (is_all or self._holds_no_mark()):
+                events.close()
+                events = self._events_that_stand()
+            else:
+                while held:
+                    yield held.popleft()
+        yield from events
+
+    def _events(self, grammar: Grammar) -> Generator[Event, None, None]:
         ready = grammar.sequencer.ready
         for _ in self._steps(grammar):
             for draft in ready:
                 yield draft.event()
             ready.clear()
+
+    def _events_that_stand(self) -> Generator[Event, None, None]:
+        """Read anew, without what the person undid."""
+        first = RolloutReading(self._file, self._home, max_bytes=self._max_bytes, own=self._own)
+        undone: Sequence[tuple[int, int]] = ()
+        for sequencer in first.facts_drafts(ContentDigest()):
+            undone = sequencer.undone
+        self._skipped = SkippedLines()
+        return self._events(_grammar_of(self._file)(Wanted(own=self._own, undone=undone, skipped=self._skipped)))
+
+    def _holds_no_mark(self) -> bool:
+        """Whether no turn was undone anywhere in the log: it does not hold the mark of it."""
+        with open_rollout(self._file, self._home, max_bytes=self._max_bytes) as plain:
+            return not _mentions(plain.chunks(), ROLLED_BACK)
 
     def facts_drafts(self, digest: ContentDigest) -> Iterator[Sequencer]:
         """Read lean, for the facts alone: yield whenever drafts are ready, or turns were undone, and at the end."""
@@ -87,17 +117,6 @@ class RolloutReading:
         for _ in self._steps(grammar):
             yield grammar.sequencer
             grammar.sequencer.ready.clear()
-
-    def _undone_ranges(self) -> Sequence[tuple[int, int]]:
-        """Find what the person undid. Only a log that holds the mark of it is read twice."""
-        with open_rollout(self._file, self._home, max_bytes=self._max_bytes) as plain:
-            if not _mentions(plain.chunks(), ROLLED_BACK):
-                return ()
-        first = RolloutReading(self._file, self._home, max_bytes=self._max_bytes, own=self._own)
-        undone: Sequence[tuple[int, int]] = ()
-        for sequencer in first.facts_drafts(ContentDigest()):
-            undone = sequencer.undone
-        return undone
 
     def _steps(self, grammar: Grammar) -> Iterator[None]:
         """Read line by line; stop whenever the grammar has something ready, and at the end."""
@@ -165,6 +184,18 @@ def _grammar_of(file: RolloutFile) -> type[Grammar]:
     if file.agent not in _GRAMMARS:
         raise RolloutError(f"{file.path}: there is no grammar for logs of {file.agent.value}")
     return _GRAMMARS[file.agent]
+
+
+def _hold_back(events: Iterator[Event]) -> tuple[deque[Event], bool]:
+    """Take events until there are no more, or they take too much memory; tell whether that was all."""
+    held: deque[Event] = deque()
+    held_bytes = 0
+    for event in events:
+        held.append(event)
+        held_bytes += sys.getsizeof(event.text) + _EVENT_BYTES
+        if held_bytes > _HELD_BYTES:
+            return held, False
+    return held, True
 
 
 def _mentions(chunks: Iterator[bytes], words: bytes) -> bool:
