@@ -152,7 +152,6 @@ class Event(NamedTuple):
     byte_start: int
     byte_end: int
     line_number: int  # from 1
-    line_sha256: str  # of the raw line's bytes, without the line end
     turn: int  # from 0; a prompt of the person opens the next one
     cwd: str | None = None  # the working folder of the turn, as the log says
     call_id: str | None = None  # joins TOOL_CALL and TOOL_RESULT, SHELL and its result

@@ -18,6 +18,9 @@ from memory_pipeline.records import (
 )
 from memory_pipeline.redact import redact
 
+#: Gives the SHA-256 of raw lines by their byte ranges.
+HashLines = Callable[[Iterable[tuple[int, int]]], Mapping[tuple[int, int], str]]
+
 #: What a model needs to see at all. Instructions and environment of the harness say nothing about this session.
 _KINDS_THAT_MATTER = frozenset(EventKind) - {EventKind.CONTEXT, EventKind.COMPACTED}
 
@@ -128,11 +131,13 @@ class EvidenceBuilder:
         if self._tokens > 4 * self._budget_tokens:
             self._thin(2 * self._budget_tokens)
 
-    def build(self, thread: IndexedThread, *, is_complete: bool) -> Evidence:
+    def build(self, thread: IndexedThread, *, is_complete: bool, hash_lines: HashLines) -> Evidence:
         """Number what fits into the budget. ``is_complete``: no line of the log was torn or skipped."""
         self._thin(self._budget_tokens)
+        hashes = hash_lines({_line_of(draft.event) for draft in self._drafts})
         rows = tuple(
-            _row(number, draft, latest=thread.updated_at) for number, draft in enumerate(self._drafts, start=1)
+            _row(number, draft, hashes[_line_of(draft.event)], latest=thread.updated_at)
+            for number, draft in enumerate(self._drafts, start=1)
         )
         whole = is_complete and not self._lost_words
         return Evidence(
@@ -208,12 +213,20 @@ def _is_tool_traffic(event: Event) -> bool:
 
 
 def build_evidence(
-    events: Iterable[Event], thread: IndexedThread, builder: EvidenceBuilder, *, is_complete: Callable[[], bool]
+    events: Iterable[Event],
+    thread: IndexedThread,
+    builder: EvidenceBuilder,
+    *,
+    is_complete: Callable[[], bool],
+    hash_lines: HashLines,
 ) -> Evidence:
-    """Turn a whole rollout into its evidence; ``is_complete`` is asked at the end, when all lines were read."""
+    """Turn a whole rollout into its evidence.
+
+    At the end, when all lines were read, ``is_complete`` is asked, and ``hash_lines`` for the lines that are evidence.
+    """
     for event in events:
         builder.add(event)
-    return builder.build(thread, is_complete=is_complete())
+    return builder.build(thread, is_complete=is_complete(), hash_lines=hash_lines)
 
 
 def estimate_tokens(text: str) -> int:
@@ -237,7 +250,11 @@ def _without_bulk(event: Event) -> Event:
     return event._replace(text="", command=command, paths=paths)
 
 
-def _row(number: int, draft: _Draft, *, latest: float) -> EvidenceRow:
+def _line_of(event: Event) -> tuple[int, int]:
+    return (event.byte_start, event.byte_end)
+
+
+def _row(number: int, draft: _Draft, line_sha256: str, *, latest: float) -> EvidenceRow:
     event = draft.event
     return EvidenceRow(
         number=number,
@@ -249,7 +266,7 @@ def _row(number: int, draft: _Draft, *, latest: float) -> EvidenceRow:
         turn=event.turn,
         byte_start=event.byte_start,
         byte_end=event.byte_end,
-        line_sha256=event.line_sha256,
+        line_sha256=line_sha256,
         cwd=event.cwd,
         call_id=event.call_id,
         tool=event.tool,

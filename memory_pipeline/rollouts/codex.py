@@ -34,6 +34,7 @@ from memory_pipeline.rollouts.codex_tools import (
     Outcome,
     command_line,
     command_outcome,
+    plain_call,
     read_answers,
     read_call,
     read_output,
@@ -85,7 +86,7 @@ class _Payload(TypedDict, total=False):
     type: str
     id: Any
     call_id: Any
-    name: Any
+    name: str
     namespace: Any
     item: _Item
     rate_limits: msgspec.Raw
@@ -533,7 +534,10 @@ class CodexGrammar:
         self._interrupted = False
 
     def _read_call(self, payload: Record) -> None:
-        call = read_call(payload)
+        tool = name_of(payload.get("name"))
+        # In a lean reading an ordinary call tells no fact but that it is one.
+        is_plain = self._is_lean and tool in PLAIN_TOOLS and not payload.get("namespace")
+        call = plain_call(tool) if tool is not None and is_plain else read_call(payload)
         call_id = text_or_none(payload.get("call_id")) or text_or_none(payload.get("id"))
         if call_id is not None:
             _remember(self._calls, call_id, call)
@@ -554,9 +558,10 @@ class CodexGrammar:
             draft.kind, draft.speaker, draft.text = EventKind.PROMPT, Speaker.USER, answers
             self._talk_draft(draft)
             return
-        draft.text, outcome = read_output(output)
-        outcome = outcome.with_events(reported)
-        draft.status, draft.exit_code = outcome.status, outcome.exit_code
+        if not self._is_lean:
+            draft.text, outcome = read_output(output)
+            outcome = outcome.with_events(reported)
+            draft.status, draft.exit_code = outcome.status, outcome.exit_code
         if call is not None and call.tool in REPORT_TOOLS:
             draft.kind, draft.speaker = EventKind.REPORT, Speaker.OTHER_AGENT
         self._talk_draft(draft)

@@ -85,6 +85,12 @@ class Outcome:
         return Outcome(status=self.status, exit_code=code)
 
 
+@lru_cache(maxsize=64)
+def plain_call(tool: str) -> Call:
+    """Give a call of which nothing but the tool's name matters."""
+    return Call(tool=tool, text="")
+
+
 def read_call(payload: Mapping[str, Any]) -> Call:
     """Read a function_call, custom_tool_call, local_shell_call, tool_search_call or image_generation_call."""
     kind = payload.get("type")

@@ -66,7 +66,6 @@ class Draft:
             line.byte_start,
             line.byte_end,
             line.number,
-            line.sha256,
             self.turn,
             self.cwd,
             self.call_id,

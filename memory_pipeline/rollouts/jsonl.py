@@ -11,7 +11,7 @@ first line. Whatever can't be kept is counted by reason:
 
 Blank lines are no loss and are not counted. Nor is inline media: where a line runs on for a chunk without a blank, a
 quote or an escape, that run is left out while it streams by, a marker with its size stands in its place, and the rest
-of the line is read. The byte range and the hash are those of the whole line all the same.
+of the line is read. The byte range is that of the whole line all the same.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 import orjson
@@ -56,7 +56,7 @@ class RawLine:
     ``byte_end`` is exclusive. ``raw`` is shorter than the range where inline media was left out of it.
     """
 
-    __slots__ = ("_crc32", "_sha256", "byte_end", "byte_start", "number", "raw")
+    __slots__ = ("_crc32", "byte_end", "byte_start", "number", "raw")
 
     def __init__(self, number: int, byte_start: int, raw: bytes, whole: WholeLine | None = None) -> None:
         """Take a line; ``whole`` tells of the whole line where ``raw`` is not all of it."""
@@ -64,7 +64,6 @@ class RawLine:
         self.byte_start = byte_start
         self.raw = raw
         self.byte_end = byte_start + (len(raw) if whole is None else whole.length)
-        self._sha256 = None if whole is None else whole.sha256
         self._crc32 = None if whole is None else whole.crc32
 
     @property
@@ -73,27 +72,21 @@ class RawLine:
         return len(self.raw) == self.byte_end - self.byte_start
 
     @property
-    def sha256(self) -> str:
-        """Hex digest of the line's bytes, computed when first asked for."""
-        if self._sha256 is None:
-            self._sha256 = hashlib.sha256(self.raw).hexdigest()
-        return self._sha256
-
-    @property
     def crc32(self) -> int:
-        """A checksum of the line's bytes, several times quicker than the hash."""
+        """A checksum of the line's bytes."""
         if self._crc32 is None:
+            if not self.is_whole:
+                raise AssertionError("a line was read without checksums, and is no longer whole")
             self._crc32 = zlib.crc32(self.raw)
         return self._crc32
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WholeLine:
-    """What a line was before media was left out of it. Of hash and checksum, one was computed while it streamed by."""
+    """What a line was before media was left out of it."""
 
     length: int
-    sha256: str | None = None
-    crc32: int | None = None
+    crc32: int | None  # computed while it streamed by, if that was asked for
 
 
 class SkippedLines:
@@ -138,14 +131,14 @@ class LineReader:
         skipped: SkippedLines,
         *,
         max_line_bytes: int = MAX_LINE_BYTES,
-        hashes: bool = True,
+        checksums: bool = True,
     ) -> None:
-        """Take the chunks; without ``hashes`` a line out of which media was left has its checksum alone."""
+        """Take the chunks; without ``checksums`` a line out of which media was left has none."""
         self.total_lines = 0
         self.last_number = 0
         self._chunks = chunks
         self._skipped = skipped
-        self._held = _HeldLine(max_line_bytes, hashes=hashes)
+        self._held = _HeldLine(max_line_bytes, checksums=checksums)
         self._max_line_bytes = max_line_bytes
 
     def __iter__(self) -> Iterator[RawLine]:
@@ -206,9 +199,9 @@ class LineReader:
 class _HeldLine:
     """A line that spans chunks, while it is put together: all of it, or without its media, or only its length."""
 
-    def __init__(self, max_bytes: int, *, hashes: bool) -> None:
+    def __init__(self, max_bytes: int, *, checksums: bool) -> None:
         self._max_bytes = max_bytes
-        self._hashes = hashes
+        self._checksums = checksums
         self.clear()
 
     def clear(self) -> None:
@@ -218,7 +211,8 @@ class _HeldLine:
         self._pieces: list[bytes] = []
         self._kept_bytes = 0
         self._left_out = 0  # bytes of media since the last kept piece
-        self._digest: _Digest | None = None  # of all but the last piece, once media was left out
+        self._has_media = False
+        self._crc32 = 0  # of all but the last piece, once media was left out
         self._last = b""
 
     def add(self, piece: bytes) -> None:
@@ -229,11 +223,11 @@ class _HeldLine:
         if self.is_too_long:
             return
         is_media = len(piece) >= MEDIA_RUN_BYTES and bool(self._pieces) and _is_media(piece)
-        if is_media and self._digest is None:
-            self._digest = _Sha256() if self._hashes else _Crc32()
-            self._digest.update(b"".join(self._pieces))
-        elif self._digest is not None:
-            self._digest.update(self._last)
+        if self._checksums and self._has_media:
+            self._crc32 = zlib.crc32(self._last, self._crc32)
+        elif self._checksums and is_media:
+            self._crc32 = zlib.crc32(b"".join(self._pieces))
+        self._has_media = self._has_media or is_media
         self._last = piece
         if is_media:
             self._left_out += len(piece)
@@ -253,10 +247,10 @@ class _HeldLine:
             raw, length, self._last = raw[:-1], length - 1, self._last[:-1]
         if not raw or raw.isspace():
             return None
-        if self._digest is None:
+        if not self._has_media:
             return RawLine(number, start, raw)
-        self._digest.update(self._last)
-        return RawLine(number, start, raw, self._digest.whole_line(length))
+        checksum = zlib.crc32(self._last, self._crc32) if self._checksums else None
+        return RawLine(number, start, raw, WholeLine(length=length, crc32=checksum))
 
     def _mark_media(self) -> None:
         if self._left_out:
@@ -277,32 +271,28 @@ def _is_media(piece: bytes) -> bool:
     return piece.isascii() and b" " not in piece and b"\\" not in piece and b'"' not in piece
 
 
-class _Digest(Protocol):
-    """What is computed of a whole line while it streams by."""
+def hash_ranges(chunks: Iterable[bytes], ranges: Iterable[tuple[int, int]]) -> dict[tuple[int, int], str]:
+    """Give the SHA-256, in hex, of byte ranges of a plain text, in one pass that ends behind the last of them.
 
-    def update(self, piece: bytes) -> object: ...
-
-    def whole_line(self, length: int) -> WholeLine: ...
-
-
-class _Sha256:
-    def __init__(self) -> None:
-        self._digest = hashlib.sha256()
-        self.update = self._digest.update
-
-    def whole_line(self, length: int) -> WholeLine:
-        return WholeLine(length=length, sha256=self._digest.hexdigest())
-
-
-class _Crc32:
-    def __init__(self) -> None:
-        self._sum = 0
-
-    def update(self, piece: bytes) -> None:
-        self._sum = zlib.crc32(piece, self._sum)
-
-    def whole_line(self, length: int) -> WholeLine:
-        return WholeLine(length=length, crc32=self._sum)
+    The ranges are lines: they don't overlap. One that the text is too short for is missing in what is returned.
+    """
+    hashes: dict[tuple[int, int], str] = {}
+    wanted = sorted(set(ranges), reverse=True)
+    digest = hashlib.sha256()
+    position = 0
+    for chunk in chunks:
+        if not wanted:
+            break
+        chunk_end = position + len(chunk)
+        while wanted and wanted[-1][0] < chunk_end:
+            start, end = wanted[-1]
+            digest.update(chunk[max(0, start - position) : end - position])
+            if end > chunk_end:
+                break
+            hashes[wanted.pop()] = digest.hexdigest()
+            digest = hashlib.sha256()
+        position = chunk_end
+    return hashes
 
 
 def look_at(raw: bytes, shape: msgspec.json.Decoder[Any]) -> Any:

@@ -10,7 +10,7 @@ import os
 import re
 import sys
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from memory_pipeline.errors import RolloutError
@@ -28,7 +28,7 @@ from memory_pipeline.rollouts.grammar import (
     Wanted,
 )
 from memory_pipeline.rollouts.homes import is_below
-from memory_pipeline.rollouts.jsonl import LineBlock, LineReader, RawLine, SkippedLines, decode_line
+from memory_pipeline.rollouts.jsonl import LineBlock, LineReader, RawLine, SkippedLines, decode_line, hash_ranges
 from memory_pipeline.rollouts.lineage import WHOLE_FILE, OwnPart
 from memory_pipeline.rollouts.opening import open_rollout
 from memory_pipeline.rollouts.paths import plain_path
@@ -90,6 +90,19 @@ class RolloutReading:
                     yield held.popleft()
         yield from events
 
+    def hash_lines(self, ranges: Iterable[tuple[int, int]]) -> Mapping[tuple[int, int], str]:
+        """Give the SHA-256 of lines by their byte ranges, which events tell. Few lines are evidence: only they need it.
+
+        Raises:
+            RolloutError: the file vanished, can't be read, or no longer holds such lines.
+        """
+        wanted = set(ranges)
+        with open_rollout(self._file, self._home, max_bytes=self._max_bytes) as plain:
+            hashes = hash_ranges(plain.chunks(), wanted)
+        if len(hashes) < len(wanted):
+            raise RolloutError(f"{self._file.path}: it was cut while it was read; the next run reads it again")
+        return hashes
+
     def _events(self, grammar: Grammar) -> Generator[Event, None, None]:
         ready = grammar.sequencer.ready
         for _ in self._steps(grammar):
@@ -122,7 +135,7 @@ class RolloutReading:
         """Read line by line; stop whenever the grammar has something ready, and at the end."""
         with open_rollout(self._file, self._home, max_bytes=self._max_bytes) as plain:
             self.mtime = plain.mtime
-            lines = LineReader(plain.chunks(), self._skipped, hashes=grammar.sequencer.digest is None)
+            lines = LineReader(plain.chunks(), self._skipped, checksums=grammar.sequencer.digest is not None)
             try:
                 for block in lines.blocks():
                     if block.line is not None:

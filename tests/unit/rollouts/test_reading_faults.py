@@ -200,11 +200,25 @@ def test_a_line_of_megabytes_is_read_around_its_image(codex: Logs, compressed: b
         (file,) = find_rollouts(codex.agent, str(codex.home))
     else:
         plain = codex.path.read_bytes()
-    first, second = read_events(file, str(codex.home), max_bytes=MAX_BYTES)
+    reading = read_events(file, str(codex.home), max_bytes=MAX_BYTES)
+    first, second = reading
+    hashes = reading.hash_lines((event.byte_start, event.byte_end) for event in (first, second))
     assert first.text == f"before\n[image, {len(url)} bytes]\nafter"
     assert second.text == "next"
     for event in (first, second):
-        assert hashlib.sha256(plain[event.byte_start : event.byte_end]).hexdigest() == event.line_sha256
+        whole = plain[event.byte_start : event.byte_end]
+        assert hashlib.sha256(whole).hexdigest() == hashes[event.byte_start, event.byte_end]
+
+
+def test_lines_that_are_no_longer_there_have_no_hash(codex: Logs) -> None:
+    """A log that is cut between its reading and the hashing of its evidence is a fault, not a wrong hash."""
+    file = codex.write([META, prompt("first"), prompt("second")])
+    reading = read_events(file, str(codex.home), max_bytes=MAX_BYTES)
+    lines = [(event.byte_start, event.byte_end) for event in reading]
+    codex.path.write_bytes(codex.path.read_bytes()[:-3])
+    assert list(reading.hash_lines(lines[:1])) == lines[:1]
+    with pytest.raises(RolloutError, match="cut while it was read"):
+        reading.hash_lines(lines)
 
 
 def test_long_text_is_no_media(codex: Logs) -> None:
@@ -292,14 +306,14 @@ def test_a_file_that_vanished_is_told_apart_from_one_that_can_not_be_read(codex:
         list(read_events(file, str(codex.home), max_bytes=MAX_BYTES))
 
 
-def test_a_file_that_shrinks_while_it_is_read_keeps_what_was_read(codex: Logs) -> None:
+def test_a_file_that_shrinks_while_it_is_read_keeps_what_was_read(claude: Logs) -> None:
     """Truncated between opening and reading: the rest is counted as lost."""
-    noted = row("response_item", type="message", role="assistant", content=[{"text": "a"}], phase="commentary")
-    file = codex.write([META, noted, *[row("world_state", text="x y " * 60_000) for _ in range(3)], prompt("b")])
-    reading = read_events(file, str(codex.home), max_bytes=MAX_BYTES)
+    first, last = ({"type": "user", "message": {"content": text}} for text in "ab")
+    file = claude.write([first, *[{"type": "progress", "text": "x y " * 60_000} for _ in range(3)], last])
+    reading = read_events(file, str(claude.home), max_bytes=MAX_BYTES)
     events = iter(reading)
     assert next(events).text == "a"
-    os.truncate(codex.path, 5)
+    os.truncate(claude.path, 5)
     assert [event.text for event in events] == []
     assert reading.skipped_lines["vanished"] == 1
 
