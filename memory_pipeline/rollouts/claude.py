@@ -57,6 +57,10 @@ _SILENT_LINES = frozenset(
     }
 )  # fmt: skip
 _SILENT_BLOCKS = frozenset({"thinking", "redacted_thinking", "image", "document", "fallback", "container_upload"})
+# Named once: to look a member up in its enum takes longer than what is done with it, for each call and result of a log.
+_CALL, _RESULT = EventKind.TOOL_CALL, EventKind.TOOL_RESULT
+_ASSISTANT, _TOOL = Speaker.ASSISTANT, Speaker.TOOL
+_OK, _DENIED = ToolStatus.OK, ToolStatus.DENIED
 _QUEUED = "queued_command"  # what the person typed while the agent was working
 _NO_ANSWER = "No response requested."
 _ERROR_MODEL = "<synthetic>"
@@ -323,10 +327,12 @@ class ClaudeGrammar:
             if isinstance(content, list)
             else []
         )
-        refused = [self._read_result(block, record) is ToolStatus.DENIED for block in results]
+        refused = [self._read_result(block, record) is _DENIED for block in results]
         if results:
             # Words beside a result: an interruption, or what was typed with a refusal.
             content = [block for block in content if block not in results] if isinstance(content, list) else []
+            if not content:
+                return
             record = {**record, "message": {"content": content}}
         user = read_user_line(record)
         if user.said is Said.PROMPT and results and not any(refused):
@@ -387,12 +393,12 @@ class ClaudeGrammar:
         call_id = text_or_none(block.get("tool_use_id"))
         tool = self._tools.pop(call_id, None) if call_id else None
         result = read_result(block, record, external=is_external(tool or ""))
-        draft = self._draft(EventKind.TOOL_RESULT, Speaker.TOOL, result.text)
+        draft = self._draft(_RESULT, _TOOL, result.text)
         draft.call_id, draft.tool, draft.external = call_id, tool, is_external(tool or "")
         draft.status, draft.exit_code = result.status, result.exit_code
-        if tool in AGENT_TOOLS and result.status is ToolStatus.OK and (report := read_report(result.text)):
+        if tool in AGENT_TOOLS and result.status is _OK and (report := read_report(result.text)):
             draft.kind, draft.speaker, draft.text = EventKind.REPORT, Speaker.OTHER_AGENT, report
-        elif tool in QUESTION_TOOLS and result.status is ToolStatus.OK and (said := read_answers(result.text, record)):
+        elif tool in QUESTION_TOOLS and result.status is _OK and (said := read_answers(result.text, record)):
             draft.kind, draft.speaker, draft.text, draft.status = EventKind.PROMPT, Speaker.USER, said, None
         self.sequencer.push(draft)
         if result.said:
@@ -455,7 +461,7 @@ class ClaudeGrammar:
             self._tools[call_id] = tool
             if len(self._tools) > _REMEMBERED:
                 del self._tools[next(iter(self._tools))]
-        draft = self._draft(EventKind.TOOL_CALL, Speaker.ASSISTANT, call_text(tool, given))
+        draft = self._draft(_CALL, _ASSISTANT, call_text(tool, given))
         draft.call_id, draft.tool, draft.command = call_id, tool, command_of(tool, given)
         draft.paths = paths_of(tool, given)
         draft.external = is_external(tool) or block.get("type") == "mcp_tool_use"

@@ -64,6 +64,9 @@ _Value = TypeVar("_Value")
 
 #: What stands in a log in which the person undid turns.
 ROLLED_BACK = b'"thread_rolled_back"'
+# Named once: to look a member up in its enum takes longer than what is done with it, for each call and output of a log.
+_CALL, _RESULT = EventKind.TOOL_CALL, EventKind.TOOL_RESULT
+_ASSISTANT, _TOOL = Speaker.ASSISTANT, Speaker.TOOL
 _COMPACTED = "(the context was compacted here)"
 _TALK_LINES = ("response_item", "event_msg", "inter_agent_communication")
 _REMEMBERED = 256  # open calls and the like; a log that leaves more open loses the oldest
@@ -541,7 +544,7 @@ class CodexGrammar:
         call_id = text_or_none(payload.get("call_id")) or text_or_none(payload.get("id"))
         if call_id is not None:
             _remember(self._calls, call_id, call)
-        draft = self._draft(EventKind.TOOL_CALL, Speaker.ASSISTANT, call.text)
+        draft = self._draft(_CALL, _ASSISTANT, call.text)
         draft.call_id, draft.tool, draft.command = call_id, call.tool, call.command
         draft.paths, draft.external = call.paths, call.external
         self._talk_draft(draft)
@@ -551,7 +554,7 @@ class CodexGrammar:
         call = self._calls.pop(call_id, None) if call_id else None
         reported = self._outcomes.pop(call_id, None) if call_id else None
         output = payload["output"] if "output" in payload else payload.get("tools", payload.get("result"))
-        draft = self._draft(EventKind.TOOL_RESULT, Speaker.TOOL, "")
+        draft = self._draft(_RESULT, _TOOL, "")
         draft.call_id, draft.tool = call_id, call.tool if call else None
         draft.external = call.external if call else payload.get("type") == "mcp_tool_call_output"
         if call is not None and call.tool in QUESTION_TOOLS and (answers := _answers_in(output)):
@@ -606,7 +609,7 @@ class CodexGrammar:
         """Push what is not a user message: whatever user message is still in doubt is decided before it."""
         self._understood()
         self._settle()
-        if draft.speaker is Speaker.ASSISTANT or draft.kind is EventKind.TOOL_RESULT:
+        if draft.speaker is _ASSISTANT or draft.kind is _RESULT:
             self._stream_error = None
         self.sequencer.push(draft)
 
@@ -616,7 +619,7 @@ class CodexGrammar:
 
     def _settle(self) -> None:
         """Decide every message in doubt: where events name the prompts, one that none names is the harness's."""
-        if self.sequencer.is_settled and not self._told:
+        if not self._told and self.sequencer.is_settled:
             return
         self._mark_losses()
         self.sequencer.settle_prompts(spoken=not self._events_name_prompts)

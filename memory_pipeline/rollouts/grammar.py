@@ -186,6 +186,9 @@ class Grammar(Protocol):
         ...
 
 
+# Named once: to look a member up in its enum takes longer than what is done with it, for each event of a log.
+_CERTAIN = Doubt.NONE
+_PROMPT = EventKind.PROMPT
 # What shows that the answer before it was the last word of its turn.
 _ENDS_A_TURN = frozenset({EventKind.PROMPT, EventKind.SHELL, EventKind.COMPACTED, EventKind.REPORT})
 _FROM_TOOLS = frozenset({EventKind.TOOL_CALL, EventKind.TOOL_RESULT})
@@ -217,7 +220,7 @@ class Sequencer:
         """Take a draft; what is certain by now is released."""
         if self.digest is not None:
             self.digest.add_line(draft.line, from_tool=draft.kind in _FROM_TOOLS)
-        if self._held or draft.doubt is not Doubt.NONE:
+        if self._held or draft.doubt is not _CERTAIN:
             self._held.append(draft)
             self._advance()
         else:
@@ -288,7 +291,7 @@ class Sequencer:
         start = draft.line.byte_start
         if self.undone and any(begin <= start < end for begin, end in self.undone):
             return
-        if draft.kind is EventKind.PROMPT:
+        if draft.kind is _PROMPT:
             self._turn += 1
             if draft.task is not None and (draft.task == 0 or draft.task != self._last_task):
                 self._last_task = draft.task
