@@ -413,16 +413,16 @@ class CodexGrammar:
 
     def _read_item(self, payload: Record, *, enveloped: bool) -> None:
         kind = name_of(payload.get("type"))
-        if kind is None and (enveloped or "type" in payload):
+        if kind in OUTPUTS:
+            self._read_output(payload)
+        elif kind in CALLS:
+            self._read_call(payload)
+        elif kind is None and (enveloped or "type" in payload):
             self._broken()
         elif kind in SILENT_ITEMS:
             self._understood()
         elif kind == "message":
             self._read_message(payload)
-        elif kind in CALLS:
-            self._read_call(payload)
-        elif kind in OUTPUTS:
-            self._read_output(payload)
         elif kind == "web_search_call":
             self._read_web_search(payload)
         elif kind == "agent_message":

@@ -77,7 +77,7 @@ class Outcome:
 
     def with_events(self, reported: Outcome | None) -> Outcome:
         """Join what the output says with what the log's events report; the worse of the two is believed."""
-        if reported is None or reported == self:
+        if reported is None or (reported.status is self.status and reported.exit_code == self.exit_code):
             return self
         code = self.exit_code if self.exit_code is not None else reported.exit_code
         if self.status in (ToolStatus.UNKNOWN, ToolStatus.OK) and reported.status is not ToolStatus.UNKNOWN:
@@ -182,8 +182,10 @@ def read_output(output: Any) -> tuple[str, Outcome]:
         code = table(wrapped.get("metadata")).get("exit_code")
         if isinstance(inner, str):
             text, inner_code = _without_header(inner)
-            exit_code = code if isinstance(code, int) else inner_code
-    return text, Outcome(status=_status(text, exit_code, success), exit_code=exit_code)
+            exit_code = code if isinstance(code, int) and not isinstance(code, bool) else inner_code
+    if exit_code is not None:
+        return text, _ended_with(exit_code)
+    return text, Outcome(status=_status(text, success))
 
 
 def _output_text(output: Any) -> str:
@@ -214,16 +216,19 @@ def _without_header(text: str) -> tuple[str, int | None]:
     return text, exit_code
 
 
-def _status(text: str, exit_code: int | None, success: Any) -> ToolStatus:
-    if exit_code is None and len(text) <= _SHORT_CHARS:
+@lru_cache(maxsize=256)
+def _ended_with(exit_code: int) -> Outcome:
+    return Outcome(status=ToolStatus.OK if exit_code == 0 else ToolStatus.FAILED, exit_code=exit_code)
+
+
+def _status(text: str, success: Any) -> ToolStatus:
+    if len(text) <= _SHORT_CHARS:
         if _DENIED.search(text):
             return ToolStatus.DENIED
         if _INTERRUPTED.match(text):
             return ToolStatus.INTERRUPTED
         if _FAILED.match(text):
             return ToolStatus.FAILED
-    if exit_code is not None:
-        return ToolStatus.OK if exit_code == 0 else ToolStatus.FAILED
     if isinstance(success, bool):
         return ToolStatus.OK if success else ToolStatus.FAILED
     return ToolStatus.UNKNOWN

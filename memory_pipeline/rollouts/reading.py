@@ -164,7 +164,6 @@ class RolloutReading:
         while begin < block.end:
             end = data.index(b"\n", begin)
             raw = data[begin:end]
-            lines.last_number = number
             seen = glance(raw) if begin >= own_from else None
             if seen is PASSED:
                 # It is neither blank nor too long: no line of a block is longer than a chunk.
@@ -177,6 +176,7 @@ class RolloutReading:
             if ready or len(undone) != undone_before:
                 undone_before = len(undone)
                 yield
+        lines.last_number = number - 1
 
     def _read_spanning_line(self, grammar: Grammar, line: RawLine) -> None:
         seen = grammar.glance(line.raw) if line.byte_start >= self._own.own_from_byte else None
