@@ -310,7 +310,8 @@ def measure_speed(folder: Path, megabytes: int, runs: int) -> None:
     }
     for name, log in logs.items():
         home = folder / name.replace(" ", "-")
-        file = write_log(log, home, megabytes * 1_000_000)
+        is_short = isinstance(log, ShortCodexLog | ShortClaudeLog)
+        file = write_log(log, home, megabytes * (100_000 if is_short else 1_000_000))
         works = (
             lambda file=file: decode_every_line(file.path),
             lambda file=file, home=home: facts_of(file, home),

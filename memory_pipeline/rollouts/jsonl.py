@@ -1,7 +1,7 @@
-r"""The one tolerant, streaming line reader: bytes in, raw lines out, each decoded once.
+r"""The one tolerant, streaming line reader: bytes in, raw lines out.
 
 Lines end at ``\n`` bytes only. A line's byte range counts the plain text and leaves out its end: the ``\n``, and a
-``\r`` directly before it, which then is neither decoded nor hashed. A byte order mark belongs to the range of the
+``\r`` directly before it, which then is not decoded. A byte order mark belongs to the range of the
 first line. Whatever can't be kept is counted by reason:
 
 - ``torn``: the JSON breaks off (a killed writer); ``not_json``: it is no JSON; ``not_utf8``: a broken character

@@ -1,7 +1,7 @@
 """The room's front door: a rollout as a stream of events, and the facts of its thread.
 
-One streaming pass each, in bounded memory; every line is decoded at most once. Only a log in which the person undid
-turns is read thrice for its events, and a large one of an agent that allows it is searched for that first.
+One streaming pass each, in bounded memory; every line is decoded whole at most once. Only a log in which the person
+undid turns is read thrice for its events, and a large one of an agent that allows it is searched for that first.
 """
 
 from __future__ import annotations

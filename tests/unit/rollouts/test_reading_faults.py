@@ -65,6 +65,33 @@ def test_one_cut_line_in_thousands_is_told_by_its_number(codex: Logs) -> None:
     assert reading.skipped_places == ((1501, "torn"),)
 
 
+def test_damage_in_the_middle_of_a_silent_line_is_counted(codex: Logs, claude: Logs) -> None:
+    """A line that says nothing is looked at whole all the same: what is no JSON is a loss."""
+    for logs, silent in (
+        (codex, row("world_state", state="x" * 9000)),
+        (claude, {"type": "progress", "x": "y" * 9000}),
+    ):
+        line = packed(silent)
+        _, reading = logs.reading([line[:5000] + b'" "' + line[5000:]])
+        assert (reading.skipped_lines, reading.understood_lines) == ({"not_json": 1}, 0)
+
+
+@pytest.mark.parametrize("undone", [False, True])
+def test_turns_are_undone_however_much_was_said_after_them(codex: Logs, undone: bool) -> None:
+    """The mark of undone turns stands further on than what is held back in memory reaches."""
+    # A character beyond 16 bits makes each of a text's take four bytes in memory.
+    long = [row("response_item", type="function_call_output", output="🙂" + "x y " * 1_000_000) for _ in range(4)]
+    mark = row("event_msg", type="thread_rolled_back", num_turns=1) if undone else row("world_state")
+    lines = [META, prompt("stays"), prompt("first"), *long, mark, prompt("last")]
+    named = [row("event_msg", type="user_message", message=text) for text in ("stays", "first", "last")]
+    lines[2:2], lines[4:4] = [named[0]], [named[1]]
+    events, reading = codex.reading([*lines, named[2]])
+    said = [event.text for event in events if event.kind is EventKind.PROMPT]
+    assert said == (["stays", "last"] if undone else ["stays", "first", "last"])
+    assert len(events) == len(said) + (0 if undone else 4)
+    assert (reading.skipped_lines, reading.total_lines) == ({}, 12)
+
+
 def test_the_last_activity_is_that_of_the_true_last_line(codex: Logs) -> None:
     """A bad line in the middle, or at the end, hides no later time."""
     facts = codex.facts([META, prompt("a"), "{broken", prompt("b", LATER), b"\xff\xff"])
