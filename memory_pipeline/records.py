@@ -138,9 +138,8 @@ USER_SCOPE = "user"
 PROJECT_SCOPE_PREFIX = "project:"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Event:
-    """One thing that happened in a rollout, in the log's order.
+class Event(NamedTuple):
+    """One thing that happened in a rollout, in the log's order. A named tuple, since a log has thousands.
 
     Several events may come from one line (an assistant message with several blocks); they share the line's byte
     range. ``byte_start`` to ``byte_end`` (exclusive, without the line end) count the plain, decompressed log.
@@ -153,7 +152,6 @@ class Event:
     byte_start: int
     byte_end: int
     line_number: int  # from 1
-    line_sha256: str  # of the raw line's bytes, without the line end
     turn: int  # from 0; a prompt of the person opens the next one
     cwd: str | None = None  # the working folder of the turn, as the log says
     call_id: str | None = None  # joins TOOL_CALL and TOOL_RESULT, SHELL and its result

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,9 @@ from memory_pipeline.records import (
     ToolStatus,
 )
 from memory_pipeline.redact import redact
+
+#: Gives the SHA-256 of raw lines by their byte ranges.
+HashLines = Callable[[Iterable[tuple[int, int]]], Mapping[tuple[int, int], str]]
 
 #: What a model needs to see at all. Instructions and environment of the harness say nothing about this session.
 _KINDS_THAT_MATTER = frozenset(EventKind) - {EventKind.CONTEXT, EventKind.COMPACTED}
@@ -129,11 +131,13 @@ class EvidenceBuilder:
         if self._tokens > 4 * self._budget_tokens:
             self._thin(2 * self._budget_tokens)
 
-    def build(self, thread: IndexedThread, *, is_complete: bool) -> Evidence:
+    def build(self, thread: IndexedThread, *, is_complete: bool, hash_lines: HashLines) -> Evidence:
         """Number what fits into the budget. ``is_complete``: no line of the log was torn or skipped."""
         self._thin(self._budget_tokens)
+        hashes = hash_lines({_line_of(draft.event) for draft in self._drafts})
         rows = tuple(
-            _row(number, draft, latest=thread.updated_at) for number, draft in enumerate(self._drafts, start=1)
+            _row(number, draft, hashes[_line_of(draft.event)], latest=thread.updated_at)
+            for number, draft in enumerate(self._drafts, start=1)
         )
         whole = is_complete and not self._lost_words
         return Evidence(
@@ -209,12 +213,20 @@ def _is_tool_traffic(event: Event) -> bool:
 
 
 def build_evidence(
-    events: Iterable[Event], thread: IndexedThread, builder: EvidenceBuilder, *, is_complete: Callable[[], bool]
+    events: Iterable[Event],
+    thread: IndexedThread,
+    builder: EvidenceBuilder,
+    *,
+    is_complete: Callable[[], bool],
+    hash_lines: HashLines,
 ) -> Evidence:
-    """Turn a whole rollout into its evidence; ``is_complete`` is asked at the end, when all lines were read."""
+    """Turn a whole rollout into its evidence.
+
+    At the end, when all lines were read, ``is_complete`` is asked, and ``hash_lines`` for the lines that are evidence.
+    """
     for event in events:
         builder.add(event)
-    return builder.build(thread, is_complete=is_complete())
+    return builder.build(thread, is_complete=is_complete(), hash_lines=hash_lines)
 
 
 def estimate_tokens(text: str) -> int:
@@ -235,10 +247,14 @@ def _without_bulk(event: Event) -> Event:
     """Return an event as a row keeps it: its text stands in the row, its command and paths redacted and bounded."""
     command = cut_middle(redact(event.command).text, _COMMAND_CHARS)[0] if event.command else event.command
     paths = tuple(redact(path).text for path in event.paths[:_MOST_PATHS])
-    return dataclasses.replace(event, text="", command=command, paths=paths)
+    return event._replace(text="", command=command, paths=paths)
 
 
-def _row(number: int, draft: _Draft, *, latest: float) -> EvidenceRow:
+def _line_of(event: Event) -> tuple[int, int]:
+    return (event.byte_start, event.byte_end)
+
+
+def _row(number: int, draft: _Draft, line_sha256: str, *, latest: float) -> EvidenceRow:
     event = draft.event
     return EvidenceRow(
         number=number,
@@ -250,7 +266,7 @@ def _row(number: int, draft: _Draft, *, latest: float) -> EvidenceRow:
         turn=event.turn,
         byte_start=event.byte_start,
         byte_end=event.byte_end,
-        line_sha256=event.line_sha256,
+        line_sha256=line_sha256,
         cwd=event.cwd,
         call_id=event.call_id,
         tool=event.tool,

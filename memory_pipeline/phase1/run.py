@@ -263,7 +263,9 @@ class Phase1:
             withhold_external=self._config.gates.external_context != "include",
             memory_folders=(self._config.memories_dir, str(self._config.database_path)),
         )
-        evidence = build_evidence(reading, thread, builder, is_complete=lambda: not reading.skipped_lines)
+        evidence = build_evidence(
+            reading, thread, builder, is_complete=lambda: not reading.skipped_lines, hash_lines=reading.hash_lines
+        )
         if reading.understood_lines == 0:
             raise RolloutError(f"{thread.rollout_path}: no line of it is understood")
         if work.is_lost(lease):

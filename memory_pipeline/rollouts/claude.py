@@ -7,11 +7,12 @@ inline (``isSidechain``) is left out as bulk; its report comes back in the main 
 
 from __future__ import annotations
 
-import re
 import sys
 from array import array
 from collections import deque
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict
+
+import msgspec
 
 from memory_pipeline.records import EventKind, Source, Speaker, ToolStatus
 from memory_pipeline.rollouts.claude_tools import (
@@ -41,23 +42,10 @@ from memory_pipeline.rollouts.grammar import (
     table,
     text_or_none,
 )
-from memory_pipeline.rollouts.jsonl import RawLine
+from memory_pipeline.rollouts.jsonl import RawLine, look_at
 from memory_pipeline.rollouts.lineage import record_hash
 from memory_pipeline.rollouts.paths import plain_path
 
-_HEAD = re.compile(
-    rb'\{"type":"([\w-]+)"|'
-    rb'\{"parentUuid":(?:null|"[\w-]*"),(?:"logicalParentUuid":(?:null|"[\w-]*"),)?"isSidechain":false,'
-    rb'(?:"attachment":\{"type":"(\w+)"|'
-    rb'(?:"(?:promptId|userType|cwd|sessionId|version|gitBranch|slug|entrypoint)":"[^"\\]*",)*'
-    rb'"type":"user","message":\{"role":"user","content":\[\{"tool_use_id":"([\w-]+)","type":"tool_result","content":")'
-)
-# Unescaped, inside a line: of a second record, as a rule.
-_NEXT_RECORD = (b'"parentUuid"', b'{"type":"user"', b'{"type":"assistant"', b'}{"')
-_RECORD_ID = re.compile(
-    rb'\}\]\},"uuid":"([0-9a-f-]{36})","timestamp":"(\d{4}-\d\d-\d\dT\d\d:\d\d:)([0-5]\d(?:\.\d{1,9})?)Z"'
-)
-_END_OF_CONTENT = b'}]},"uuid":"'
 _SILENT_LINES = frozenset(
     {
         "summary", "custom-title", "ai-title", "agent-name", "agent-color", "agent-setting", "tag", "mode",
@@ -68,17 +56,95 @@ _SILENT_LINES = frozenset(
         "frame-link", "relocated", "started", "result", "turn-state",
     }
 )  # fmt: skip
-_SILENT_HEADS = frozenset(name.encode() for name in _SILENT_LINES)
 _SILENT_BLOCKS = frozenset({"thinking", "redacted_thinking", "image", "document", "fallback", "container_upload"})
+# Named once: to look a member up in its enum takes longer than what is done with it, for each call and result of a log.
+_CALL, _RESULT = EventKind.TOOL_CALL, EventKind.TOOL_RESULT
+_ASSISTANT, _TOOL = Speaker.ASSISTANT, Speaker.TOOL
+_OK, _DENIED = ToolStatus.OK, ToolStatus.DENIED
 _QUEUED = "queued_command"  # what the person typed while the agent was working
-_QUEUED_HEAD = _QUEUED.encode()
 _NO_ANSWER = "No response requested."
 _ERROR_MODEL = "<synthetic>"
 _REMEMBERED = 256
 
 
-def _has_next_record(data: bytes, position: int, end: int) -> bool:
-    return any(data.find(mark, position, end) >= 0 for mark in _NEXT_RECORD)
+# What is taken from a line when it is looked at. Whole requests, snapshots, thoughts and what stands beside a result
+# are the bulk of a transcript: no shape names them, so they are skipped.
+
+
+class _Block(TypedDict, total=False):
+    type: str
+    text: Any
+    id: Any
+    name: Any
+    tool_use_id: Any
+    is_error: Any
+    source: Any
+    title: Any
+    url: Any
+
+
+class _WholeBlock(_Block, total=False):
+    input: Any
+    content: Any
+
+
+class _Message(TypedDict, total=False):
+    content: str | list[_Block]
+    stop_reason: Any
+    model: Any
+
+
+class _WholeMessage(_Message, total=False):
+    content: str | list[_WholeBlock]  # type: ignore[misc]
+
+
+class _BesideResult(TypedDict, total=False):
+    interrupted: Any
+    answers: Any
+    annotations: Any
+
+
+class _Attachment(TypedDict, total=False):
+    type: str
+    prompt: Any
+    commandMode: Any
+    origin: Any
+    isMeta: Any
+
+
+class _Line(TypedDict, total=False):
+    type: str
+    subtype: Any
+    uuid: Any
+    timestamp: Any
+    isSidechain: Any
+    isMeta: Any
+    isCompactSummary: Any
+    isApiErrorMessage: Any
+    cwd: Any
+    gitBranch: Any
+    entrypoint: Any
+    promptSource: Any
+    origin: Any
+    toolDenialKind: Any
+    toolUseResult: _BesideResult | str | list[Any] | int | float | bool | None
+    attachment: _Attachment
+    message: _Message
+
+
+class _WholeLine(_Line, total=False):
+    message: _WholeMessage  # type: ignore[misc]
+
+
+class _Kind(TypedDict, total=False):
+    type: str
+
+
+_KIND = msgspec.json.Decoder(_Kind)
+_LINE = msgspec.json.Decoder(_WholeLine)
+_LEAN_LINE = msgspec.json.Decoder(_Line)
+# Most silent lines begin so. Some hold a message, which nobody needs.
+_KIND_FIRST = b'{"type":"'
 
 
 class ClaudeGrammar:
@@ -90,7 +156,7 @@ class ClaudeGrammar:
         self.notes = SessionNotes()
         self.counts = LineCounts(skipped=wanted.skipped)
         self.sequencer = Sequencer(undone=wanted.undone, digest=wanted.digest)
-        self._digest = wanted.digest
+        self._is_lean = wanted.digest is not None
         self._foreign = wanted.own.foreign_hashes
         self._record_hashes = array("Q")
         self._seen: set[int] = set()
@@ -109,52 +175,40 @@ class ClaudeGrammar:
         self._cwd: str | None = None
         self._written_cwd: Any = None  # as the record before wrote it
 
-    def glance(self, data: bytes, start: int, end: int) -> Record | None:
-        """Pass by whole prompts, snapshots and attachments: most of the bytes in the newest version."""
-        head = _HEAD.match(data, start, end)
-        if head is None:
-            return None
-        kind, attachment, call_id = head.groups()
-        if call_id is not None:
-            if self._digest is None or not self._passes_result(data, start, head.end(), end, call_id.decode()):
+    def glance(self, raw: bytes) -> Record | None:
+        """Pass by requests, snapshots and attachments: most of the bytes in the newest version."""
+        if raw.startswith(_KIND_FIRST):
+            named = look_at(raw, _KIND)
+            if named is None:
                 return None
-        elif (kind not in _SILENT_HEADS if kind is not None else attachment == _QUEUED_HEAD) or _has_next_record(
-            data, head.end(), end
-        ):
+            if named.get("type") in _SILENT_LINES:
+                self.counts.understood_lines += 1
+                return PASSED
+        record: _Line | None = look_at(raw, _LEAN_LINE if self._is_lean else _LINE)
+        if record is None:
             return None
-        self.counts.understood_lines += 1
-        return PASSED
+        kind = record.get("type")
+        if kind in _SILENT_LINES or (kind == "attachment" and self._passes_attachment(record)):
+            self.counts.understood_lines += 1
+            return PASSED
+        if self._is_lean and kind == "user" and self._needs_results(record):
+            return None
+        return record
 
-    def _passes_result(self, data: bytes, start: int, position: int, end: int, call_id: str) -> bool:
-        """Take an ordinary tool's result in by its bytes, unless it decides what something before it was."""
-        tool = self._tools.get(call_id)
-        if self._digest is None or tool is None or not self.sequencer.is_settled:
-            return False
-        if tool in AGENT_TOOLS or tool in QUESTION_TOOLS or is_external(tool):
-            return False
-        content_end = data.find(_END_OF_CONTENT, position, end)
-        record_id = _RECORD_ID.match(data, content_end, end) if content_end >= 0 else None
-        if record_id is None or self._tells_more(data, position, content_end, end):
-            return False
-        uuid, minute, second = record_id.groups()
-        self._talk_lines += 1
-        self._main_lines = True
-        if not self._is_repeated(uuid.decode()):
-            del self._tools[call_id]
-            self.notes.note_stamp(minute, second)
-            self._digest.add_from_tool(data, start, end)
-        return True
+    def _passes_attachment(self, record: _Line) -> bool:
+        kind = record.get("attachment", {}).get("type")
+        return kind is not None and kind != _QUEUED and record.get("isSidechain") is not True
 
-    def _tells_more(self, data: bytes, position: int, content_end: int, end: int) -> bool:
-        """Whether a line with a tool's result tells more than that: other blocks, a refusal, a second record."""
-        last_key = data[content_end - 100 : content_end]
-        return (
-            b'"is_error":true' in last_key
-            or not last_key.endswith((b'"', b',"is_error":false'))
-            or data.find(b'"type":"text"', position, content_end) >= 0
-            or data.find(b'"toolDenialKind":', content_end, end) >= 0
-            or _has_next_record(data, position, end)
-        )
+    def _needs_results(self, record: _Line) -> bool:
+        """Whether the words of a tool's result may be a person's or another agent's, so that facts hang on them."""
+        content = record.get("message", {}).get("content")
+        for block in content if isinstance(content, list) else ():
+            if block.get("type") == "tool_result":
+                call_id = block.get("tool_use_id")
+                tool = self._tools.get(call_id) if isinstance(call_id, str) else None
+                if tool in AGENT_TOOLS or tool in QUESTION_TOOLS or block.get("is_error") is True:
+                    return True
+        return bool(record.get("toolDenialKind"))
 
     def read(self, record: Record, line: RawLine) -> None:
         """Read one record of any age."""
@@ -196,7 +250,6 @@ class ClaudeGrammar:
     def close(self) -> None:
         """End the last turn, and tell how the session ran."""
         self.sequencer.end_turn()
-        self.notes.settle_stamps()
         self.notes.cwd = self.notes.cwd or self._inherited.cwd
         self.notes.git_branch = self.notes.git_branch or self._inherited.git_branch
         self.notes.source = self._source()
@@ -274,10 +327,12 @@ class ClaudeGrammar:
             if isinstance(content, list)
             else []
         )
-        refused = [self._read_result(block, record) is ToolStatus.DENIED for block in results]
+        refused = [self._read_result(block, record) is _DENIED for block in results]
         if results:
             # Words beside a result: an interruption, or what was typed with a refusal.
             content = [block for block in content if block not in results] if isinstance(content, list) else []
+            if not content:
+                return
             record = {**record, "message": {"content": content}}
         user = read_user_line(record)
         if user.said is Said.PROMPT and results and not any(refused):
@@ -338,12 +393,12 @@ class ClaudeGrammar:
         call_id = text_or_none(block.get("tool_use_id"))
         tool = self._tools.pop(call_id, None) if call_id else None
         result = read_result(block, record, external=is_external(tool or ""))
-        draft = self._draft(EventKind.TOOL_RESULT, Speaker.TOOL, result.text)
+        draft = self._draft(_RESULT, _TOOL, result.text)
         draft.call_id, draft.tool, draft.external = call_id, tool, is_external(tool or "")
         draft.status, draft.exit_code = result.status, result.exit_code
-        if tool in AGENT_TOOLS and result.status is ToolStatus.OK and (report := read_report(result.text)):
+        if tool in AGENT_TOOLS and result.status is _OK and (report := read_report(result.text)):
             draft.kind, draft.speaker, draft.text = EventKind.REPORT, Speaker.OTHER_AGENT, report
-        elif tool in QUESTION_TOOLS and result.status is ToolStatus.OK and (said := read_answers(result.text, record)):
+        elif tool in QUESTION_TOOLS and result.status is _OK and (said := read_answers(result.text, record)):
             draft.kind, draft.speaker, draft.text, draft.status = EventKind.PROMPT, Speaker.USER, said, None
         self.sequencer.push(draft)
         if result.said:
@@ -406,7 +461,7 @@ class ClaudeGrammar:
             self._tools[call_id] = tool
             if len(self._tools) > _REMEMBERED:
                 del self._tools[next(iter(self._tools))]
-        draft = self._draft(EventKind.TOOL_CALL, Speaker.ASSISTANT, call_text(tool, given))
+        draft = self._draft(_CALL, _ASSISTANT, call_text(tool, given))
         draft.call_id, draft.tool, draft.command = call_id, tool, command_of(tool, given)
         draft.paths = paths_of(tool, given)
         draft.external = is_external(tool) or block.get("type") == "mcp_tool_use"

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Mapping
-from enum import Enum
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypedDict, TypeVar
+
+import msgspec
 
 from memory_pipeline.records import EventKind, Speaker, ToolStatus
 from memory_pipeline.rollouts.codex_names import (
@@ -33,6 +33,8 @@ from memory_pipeline.rollouts.codex_tools import (
     Call,
     Outcome,
     command_line,
+    command_outcome,
+    plain_call,
     read_answers,
     read_call,
     read_output,
@@ -53,7 +55,7 @@ from memory_pipeline.rollouts.grammar import (
     table,
     text_or_none,
 )
-from memory_pipeline.rollouts.jsonl import RawLine, SkippedLines, decode_line
+from memory_pipeline.rollouts.jsonl import RawLine, SkippedLines, decode_line, look_at
 from memory_pipeline.rollouts.paths import plain_path
 from memory_pipeline.rollouts.times import to_seconds
 
@@ -62,66 +64,68 @@ _Value = TypeVar("_Value")
 
 #: What stands in a log in which the person undid turns.
 ROLLED_BACK = b'"thread_rolled_back"'
+# Named once: to look a member up in its enum takes longer than what is done with it, for each call and output of a log.
+_CALL, _RESULT = EventKind.TOOL_CALL, EventKind.TOOL_RESULT
+_ASSISTANT, _TOOL = Speaker.ASSISTANT, Speaker.TOOL
 _COMPACTED = "(the context was compacted here)"
 _TALK_LINES = ("response_item", "event_msg", "inter_agent_communication")
 _REMEMBERED = 256  # open calls and the like; a log that leaves more open loses the oldest
 _CWD_TAG = re.compile(r"<cwd>(.*?)</cwd>|Current working directory: (.*)")
 
-# The beginning of an enveloped line: minute, seconds, and the types of line and payload in one piece.
-_HEAD = re.compile(
-    rb'\{"timestamp":"([^"]{17})([0-5]\d\.\d+)Z",(?:"ordinal":\d+,)?"type":"(\w+(?:","payload":\{"type":"\w+)?)"'
-)
-# Unescaped, inside a line: of a second record, however it is spelled.
-_NEXT_RECORD = (b'{"timestamp":"', b'"response_item"', b'"event_msg"')
-_NEXT_BARE_MESSAGE = b'"role"'  # compacted history is full of it
+
+# What is taken from a line when it is looked at. What no shape names is skipped: compacted history, world state,
+# encrypted reasoning, the second copy of a command's output.
+
+
+class _Item(TypedDict, total=False):
+    type: str
+    id: str
+    source: str
+    status: str
+    exit_code: int | None
+
+
+class _Payload(TypedDict, total=False):
+    type: str
+    id: Any
+    call_id: Any
+    name: str
+    namespace: Any
+    item: _Item
+    rate_limits: msgspec.Raw
+
+
+class _WholePayload(_Payload, total=False):
+    arguments: Any
+    input: Any
+    output: Any
+
+
+class _Marks(TypedDict, total=False):
+    compaction_output: Any
+
+
+class _Line(TypedDict, total=False):
+    timestamp: Any
+    type: str
+    payload: _Payload
+    metadata: _Marks | None
+
+
+class _WholeLine(_Line, total=False):
+    payload: _WholePayload  # type: ignore[misc]
+
+
+_LINE = msgspec.json.Decoder(_WholeLine)
+_LEAN_LINE = msgspec.json.Decoder(_Line)
 _RATE_LIMITS = re.compile(rb'"used_percent":\s*\d')
-_TURN_ITEM = re.compile(rb',"thread_id":"[\w-]*","turn_id":"[\w-]*","item":\{"type":"(\w+)"(?:,"id":"([\w-]+)")?')
-_RUN_BY = re.compile(rb'"source":"(\w+)","status":"(\w+)"')
-_RUN_END = re.compile(
-    rb'",(?:"exit_code":(-?\d{1,9}),)?"duration":\{"secs":\d+,"nanos":\d+\}\},'
-    rb'"started_at_ms":\d+,"completed_at_ms":\d+\}\}\Z'
+
+
+_SILENT = frozenset(
+    {("response_item", name) for name in SILENT_ITEMS} | {("event_msg", name) for name in SILENT_EVENTS}
 )
-_RUN_END_BYTES = 200
-_MARKS_BYTES = 400  # what the harness adds to an item stands at the line's end
-_CALL_NAME = re.compile(rb'(?:,"id":"[\w-]*")?(?:,"status":"\w+")?,"name":"(\w+)","(?:arguments|call_id)":"')
-_CALL_ID = re.compile(rb'"call_id":"([\w-]+)"')
-_OUTPUT_OF = re.compile(rb'(?:,"id":"[\w-]*")?,"call_id":"([\w-]+)","output":"')
-
-
-class _Pass(Enum):
-    """Why a line may be passed by."""
-
-    SILENT = 1
-    TOKEN_COUNT = 2
-    TURN_ITEM = 3
-    CALL = 4
-    OUTPUT = 5
-    COMPACTED = 6
-
-
-def _passes() -> Mapping[bytes, _Pass]:
-    """List the beginnings of lines that may be passed by: line type, and payload type where it stands first."""
-    passes = {name.encode(): _Pass.SILENT for name in SILENT_LINES}
-    for line, names in (("response_item", SILENT_ITEMS), ("event_msg", SILENT_EVENTS)):
-        passes |= {f'{line}","payload":{{"type":"{name}'.encode(): _Pass.SILENT for name in names}
-    passes[b"compacted"] = _Pass.COMPACTED
-    passes[b'event_msg","payload":{"type":"token_count'] = _Pass.TOKEN_COUNT
-    passes[b'event_msg","payload":{"type":"item_completed'] = _Pass.TURN_ITEM
-    for name in ("function_call", "custom_tool_call"):
-        passes[f'response_item","payload":{{"type":"{name}'.encode()] = _Pass.CALL
-        passes[f'response_item","payload":{{"type":"{name}_output'.encode()] = _Pass.OUTPUT
-    return passes
-
-
-_PASSES = _passes()
-_SILENT_TURN_ITEMS = frozenset(name.encode() for name in SILENT_TURN_ITEMS)
-_PLAIN_TOOLS = frozenset(name.encode() for name in PLAIN_TOOLS)
-
-
-def _has_next_record(data: bytes, position: int, end: int, why: _Pass) -> bool:
-    if why is not _Pass.COMPACTED and data.find(_NEXT_BARE_MESSAGE, position, end) >= 0:
-        return True
-    return any(data.find(mark, position, end) >= 0 for mark in _NEXT_RECORD)
+_GLANCED_CALLS = frozenset({"function_call", "custom_tool_call"})
+_GLANCED_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
 
 
 class CodexGrammar:
@@ -133,11 +137,10 @@ class CodexGrammar:
         self.notes = SessionNotes()
         self.counts = LineCounts(skipped=wanted.skipped)
         self.sequencer = Sequencer(undone=wanted.undone, digest=wanted.digest)
-        self._digest = wanted.digest
+        self._is_lean = wanted.digest is not None
         self._cwd: str | None = None
         self._meta_seen = False
         self._calls: dict[str, Call] = {}
-        self._plain_calls: dict[bytes, None] = {}  # open calls whose results tell no fact
         self._outcomes: dict[str, Outcome] = {}
         self._events_name_prompts = False  # user_message events were seen: they decide who spoke
         self._told: deque[Draft] = deque(maxlen=8)  # prompts that an event told, and no message said so far
@@ -151,80 +154,44 @@ class CodexGrammar:
         self._line: RawLine | None = None
         self._at: float | None = None
 
-    def glance(self, data: bytes, start: int, end: int) -> Record | None:
+    def glance(self, raw: bytes) -> Record | None:
         """Pass by what repeats or measures: compacted history, world state, token counts, reasoning."""
-        head = _HEAD.match(data, start, end)
-        if head is None:
+        record = look_at(raw, _LEAN_LINE if self._is_lean else _LINE)
+        if record is None:
             return None
-        minute, second, kind = head.groups()
-        why = _PASSES.get(kind)
-        if why is None or _has_next_record(data, head.end(), end, why):
+        kind, payload = record.get("type"), record.get("payload")
+        if payload is None:
             return None
-        if why is _Pass.TURN_ITEM:
-            if not self._passes_turn_item(data, head.end(), end):
-                return None
-        elif why is _Pass.CALL:
-            if self._digest is None or not self._passes_call(data, start, head.end(), end):
-                return None
-        elif why is _Pass.OUTPUT:
-            if self._digest is None or not self._passes_output(data, start, head.end(), end):
-                return None
-        elif why is _Pass.TOKEN_COUNT:
-            if _RATE_LIMITS.search(data, head.end(), end):
-                self._limits = data[start:end]
-        elif why is _Pass.COMPACTED:
-            return {"timestamp": (minute + second + b"Z").decode("ascii", "replace"), "type": "compacted"}
-        self.notes.note_stamp(minute, second)
+        what = payload.get("type")
+        if kind in SILENT_LINES or (kind, what) in _SILENT:
+            pass
+        elif kind == "response_item" and what in _GLANCED_CALLS:
+            return record if not self._is_lean or payload.get("name") in PLAIN_TOOLS else None
+        elif kind == "response_item" and what in _GLANCED_OUTPUTS:
+            return record if "output" in payload or self._is_plain_output(payload) else None
+        elif kind == "event_msg" and what == "token_count":
+            if _RATE_LIMITS.search(payload.get("rate_limits", b"")):
+                self._limits = raw
+        elif kind != "event_msg" or what != "item_completed" or not self._passes_turn_item(payload.get("item", {})):
+            return record if kind == "compacted" else None
+        self.notes.note_time(record.get("timestamp"))
         self.counts.understood_lines += 1
         return PASSED
 
-    def _passes_turn_item(self, data: bytes, position: int, end: int) -> bool:
-        item = _TURN_ITEM.match(data, position, end)
-        if item is None:
-            return False
-        kind, call_id = item.groups()
-        if kind in _SILENT_TURN_ITEMS:
+    def _passes_turn_item(self, item: _Item) -> bool:
+        kind = item.get("type")
+        if kind in SILENT_TURN_ITEMS:
             return True
-        if kind != b"CommandExecution" or call_id is None:
+        if kind != "CommandExecution" or item.get("source", "user").lower().startswith("user"):
             return False
-        run = _RUN_BY.search(data, item.end(), end)
-        if run is None or run.group(1).lower().startswith(b"user"):
-            return False
-        if self._digest is None:
-            ended = _RUN_END.search(data, max(item.end(), end - _RUN_END_BYTES), end)
-            if ended is None:
-                return False
-            code = ended.group(1)
-            report = {"status": run.group(2).decode(), "exit_code": None if code is None else int(code)}
-            self._note_outcome(call_id.decode(), reported_outcome(report))
+        self._note_outcome(item.get("id", ""), command_outcome(item.get("status"), item.get("exit_code")))
         return True
 
-    def _passes_call(self, data: bytes, start: int, position: int, end: int) -> bool:
-        name = _CALL_NAME.match(data, position, end)
-        if name is None or name.group(1) not in _PLAIN_TOOLS or data.find(b'"namespace":', name.end(), end) >= 0:
-            return False
-        call = _CALL_ID.search(data, name.start(), end)
-        if call is None or not self._passes_talk(data, start, end):
-            return False
-        _remember(self._plain_calls, call.group(1), None)
-        return True
-
-    def _passes_output(self, data: bytes, start: int, position: int, end: int) -> bool:
-        output = _OUTPUT_OF.match(data, position, end)
-        if output is None or output.group(1) not in self._plain_calls or not self._passes_talk(data, start, end):
-            return False
-        del self._plain_calls[output.group(1)]
-        return True
-
-    def _passes_talk(self, data: bytes, start: int, end: int) -> bool:
-        """Take an ordinary tool's line in by its bytes, unless it decides what something before it was."""
-        if self._told or not self.sequencer.is_settled or self._digest is None:
-            return False
-        if data.find(b'"compaction_output":', max(start, end - _MARKS_BYTES), end) >= 0:
-            return False
-        self._stream_error = None
-        self._digest.add_from_tool(data, start, end)
-        return True
+    def _is_plain_output(self, payload: _Payload) -> bool:
+        """Whether an output can be read without its words, in a lean reading: no fact hangs on them."""
+        call_id = payload.get("call_id")
+        call = self._calls.get(call_id) if self._is_lean and isinstance(call_id, str) else None
+        return call is not None and call.tool not in QUESTION_TOOLS and call.tool not in REPORT_TOOLS
 
     def read(self, record: Record, line: RawLine) -> None:
         """Read one record of any age."""
@@ -232,27 +199,17 @@ class CodexGrammar:
         self._at = self.notes.note_time(record.get("timestamp"))
         kind = name_of(record.get("type", record.get("record_type")))
         payload = record.get("payload")
-        if kind is None and not self._meta_seen and "id" in record and "timestamp" in record:
+        if kind in _TALK_LINES:
+            self._read_talk(kind, record, payload)
+        elif kind is None and not self._meta_seen and "id" in record and "timestamp" in record:
             self._read_meta(record)
         elif kind == "session_meta":
             self._read_meta(table(payload))
         elif kind == "turn_context":
             self._note_cwd(table(payload).get("cwd"))
             self.counts.understood(line)
-        elif kind in _TALK_LINES and not isinstance(payload, dict):
-            self._broken()
-        elif kind == "event_msg":
-            self._read_event(table(payload))
-        elif kind == "response_item":
-            # Newest lines mark a compaction's own output beside the payload.
-            if table(record.get("metadata")).get("compaction_output") is True:
-                self.counts.understood(line)
-            else:
-                self._read_item(table(payload), enveloped=True)
         elif kind == "compacted":
             self._talk(EventKind.COMPACTED, Speaker.HARNESS, _COMPACTED)
-        elif kind == "inter_agent_communication":
-            self._read_agent_message(table(payload))
         elif kind in SILENT_LINES:
             self.counts.understood(line)
         elif payload is None and kind != "error":
@@ -261,6 +218,19 @@ class CodexGrammar:
             self._broken()
         else:
             self.counts.unknown(kind)
+
+    def _read_talk(self, kind: str | None, record: Record, payload: Any) -> None:
+        if not isinstance(payload, dict):
+            self._broken()
+        elif kind == "event_msg":
+            self._read_event(payload)
+        elif kind == "inter_agent_communication":
+            self._read_agent_message(payload)
+        # Newest lines mark a compaction's own output beside the payload.
+        elif "metadata" in record and table(record["metadata"]).get("compaction_output") is True:
+            self._understood()
+        else:
+            self._read_item(payload, enveloped=True)
 
     def read_inherited(self, line: RawLine) -> None:
         """Count a copied line. The file's own meta stands before the copies, and is read."""
@@ -283,7 +253,6 @@ class CodexGrammar:
         self._settle()
         self.sequencer.end_turn()
         self._read_passed_limits()
-        self.notes.settle_stamps()
 
     # --- what the session says about itself
 
@@ -444,16 +413,16 @@ class CodexGrammar:
 
     def _read_item(self, payload: Record, *, enveloped: bool) -> None:
         kind = name_of(payload.get("type"))
-        if kind is None and (enveloped or "type" in payload):
+        if kind in OUTPUTS:
+            self._read_output(payload)
+        elif kind in CALLS:
+            self._read_call(payload)
+        elif kind is None and (enveloped or "type" in payload):
             self._broken()
         elif kind in SILENT_ITEMS:
             self._understood()
         elif kind == "message":
             self._read_message(payload)
-        elif kind in CALLS:
-            self._read_call(payload)
-        elif kind in OUTPUTS:
-            self._read_output(payload)
         elif kind == "web_search_call":
             self._read_web_search(payload)
         elif kind == "agent_message":
@@ -568,13 +537,14 @@ class CodexGrammar:
         self._interrupted = False
 
     def _read_call(self, payload: Record) -> None:
-        call = read_call(payload)
+        tool = name_of(payload.get("name"))
+        # In a lean reading an ordinary call tells no fact but that it is one.
+        is_plain = self._is_lean and tool in PLAIN_TOOLS and not payload.get("namespace")
+        call = plain_call(tool) if tool is not None and is_plain else read_call(payload)
         call_id = text_or_none(payload.get("call_id")) or text_or_none(payload.get("id"))
         if call_id is not None:
             _remember(self._calls, call_id, call)
-            if not call.external and call.tool not in QUESTION_TOOLS and call.tool not in REPORT_TOOLS:
-                _remember(self._plain_calls, call_id.encode("utf-8", "replace"), None)
-        draft = self._draft(EventKind.TOOL_CALL, Speaker.ASSISTANT, call.text)
+        draft = self._draft(_CALL, _ASSISTANT, call.text)
         draft.call_id, draft.tool, draft.command = call_id, call.tool, call.command
         draft.paths, draft.external = call.paths, call.external
         self._talk_draft(draft)
@@ -582,19 +552,19 @@ class CodexGrammar:
     def _read_output(self, payload: Record) -> None:
         call_id = text_or_none(payload.get("call_id"))
         call = self._calls.pop(call_id, None) if call_id else None
-        self._plain_calls.pop((call_id or "").encode("utf-8", "replace"), None)
         reported = self._outcomes.pop(call_id, None) if call_id else None
-        output = payload.get("output", payload.get("tools", payload.get("result")))
-        draft = self._draft(EventKind.TOOL_RESULT, Speaker.TOOL, "")
+        output = payload["output"] if "output" in payload else payload.get("tools", payload.get("result"))
+        draft = self._draft(_RESULT, _TOOL, "")
         draft.call_id, draft.tool = call_id, call.tool if call else None
         draft.external = call.external if call else payload.get("type") == "mcp_tool_call_output"
         if call is not None and call.tool in QUESTION_TOOLS and (answers := _answers_in(output)):
             draft.kind, draft.speaker, draft.text = EventKind.PROMPT, Speaker.USER, answers
             self._talk_draft(draft)
             return
-        draft.text, outcome = read_output(output)
-        outcome = outcome.with_events(reported)
-        draft.status, draft.exit_code = outcome.status, outcome.exit_code
+        if not self._is_lean:
+            draft.text, outcome = read_output(output)
+            outcome = outcome.with_events(reported)
+            draft.status, draft.exit_code = outcome.status, outcome.exit_code
         if call is not None and call.tool in REPORT_TOOLS:
             draft.kind, draft.speaker = EventKind.REPORT, Speaker.OTHER_AGENT
         self._talk_draft(draft)
@@ -639,7 +609,7 @@ class CodexGrammar:
         """Push what is not a user message: whatever user message is still in doubt is decided before it."""
         self._understood()
         self._settle()
-        if draft.speaker is Speaker.ASSISTANT or draft.kind is EventKind.TOOL_RESULT:
+        if draft.speaker is _ASSISTANT or draft.kind is _RESULT:
             self._stream_error = None
         self.sequencer.push(draft)
 
@@ -649,6 +619,8 @@ class CodexGrammar:
 
     def _settle(self) -> None:
         """Decide every message in doubt: where events name the prompts, one that none names is the harness's."""
+        if not self._told and self.sequencer.is_settled:
+            return
         self._mark_losses()
         self.sequencer.settle_prompts(spoken=not self._events_name_prompts)
         while self._told:

@@ -11,6 +11,7 @@ import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -34,9 +35,10 @@ _SCRIPT_COMMAND = re.compile(
 _SCRIPT_PATCH = re.compile(rf"tools\.apply_patch\(\s*(?:\{{\s*\w+\s*:\s*)?({_JS_STRING})")
 _SCRIPT_EXTERNAL = re.compile(r"tools\.(?:web\w*|mcp__\w+|\w+__\w+)\b")
 
-_HEADER_LINE = re.compile(
-    r"(?:Chunk ID: .*|Wall time:? .*|Process exited with code (-?\d+)|Process running with session ID .*|"
-    r"Exit code: (-?\d+)|Original token count: \d+|Total output lines: \d+|Script (?:completed|failed|running).*)\n"
+_HEADER = re.compile(
+    r"(?:(?:Chunk ID: .*|Wall time:? .*|(?:Process exited with code|Exit code:) (-?\d{1,10})|"
+    r"Process running with session ID .*|Original token count: \d+|Total output lines: \d+|"
+    r"Script (?:completed|failed|running).*)\n)+"
 )
 _OUTPUT_MARK = "Output:\n"
 _DENIED = re.compile(
@@ -75,12 +77,18 @@ class Outcome:
 
     def with_events(self, reported: Outcome | None) -> Outcome:
         """Join what the output says with what the log's events report; the worse of the two is believed."""
-        if reported is None:
+        if reported is None or (reported.status is self.status and reported.exit_code == self.exit_code):
             return self
         code = self.exit_code if self.exit_code is not None else reported.exit_code
         if self.status in (ToolStatus.UNKNOWN, ToolStatus.OK) and reported.status is not ToolStatus.UNKNOWN:
             return Outcome(status=reported.status, exit_code=code if reported.exit_code is None else reported.exit_code)
         return Outcome(status=self.status, exit_code=code)
+
+
+@lru_cache(maxsize=64)
+def plain_call(tool: str) -> Call:
+    """Give a call of which nothing but the tool's name matters."""
+    return Call(tool=tool, text="")
 
 
 def read_call(payload: Mapping[str, Any]) -> Call:
@@ -147,7 +155,11 @@ def patched_files(patch: str) -> tuple[str, ...]:
 
 def is_external(tool: str, namespace: Any = None) -> bool:
     """Whether a tool brings words from outside the machine: web search and fetch, and every MCP tool."""
-    space = namespace if isinstance(namespace, str) else ""
+    return _is_external(tool, namespace if isinstance(namespace, str) else "")
+
+
+@lru_cache(maxsize=256)
+def _is_external(tool: str, space: str) -> bool:
     return (
         tool in _WEB_TOOLS
         or tool.startswith(("mcp__", "web.", "web_"))
@@ -170,8 +182,10 @@ def read_output(output: Any) -> tuple[str, Outcome]:
         code = table(wrapped.get("metadata")).get("exit_code")
         if isinstance(inner, str):
             text, inner_code = _without_header(inner)
-            exit_code = code if isinstance(code, int) else inner_code
-    return text, Outcome(status=_status(text, exit_code, success), exit_code=exit_code)
+            exit_code = code if isinstance(code, int) and not isinstance(code, bool) else inner_code
+    if exit_code is not None:
+        return text, _ended_with(exit_code)
+    return text, Outcome(status=_status(text, success))
 
 
 def _output_text(output: Any) -> str:
@@ -193,31 +207,37 @@ def _output_text(output: Any) -> str:
 def _without_header(text: str) -> tuple[str, int | None]:
     """Take off the lines that the harness puts before the output, as often as it has wrapped them."""
     exit_code: int | None = None
-    while True:
-        position = 0
-        while match := _HEADER_LINE.match(text, position):
-            written = match.group(1) or match.group(2)
-            if written is not None:
-                exit_code = int(written)
-            position = match.end()
-        if position == 0 or not text.startswith(_OUTPUT_MARK, position):
-            return text, exit_code
-        text = text[position + len(_OUTPUT_MARK) :]
+    while header := _HEADER.match(text):
+        if header.group(1) is not None:
+            exit_code = int(header.group(1))
+        if not text.startswith(_OUTPUT_MARK, header.end()):
+            break
+        text = text[header.end() + len(_OUTPUT_MARK) :]
+    return text, exit_code
 
 
-def _status(text: str, exit_code: int | None, success: Any) -> ToolStatus:
-    if exit_code is None and len(text) <= _SHORT_CHARS:
+@lru_cache(maxsize=256)
+def _ended_with(exit_code: int) -> Outcome:
+    return Outcome(status=ToolStatus.OK if exit_code == 0 else ToolStatus.FAILED, exit_code=exit_code)
+
+
+def _status(text: str, success: Any) -> ToolStatus:
+    if len(text) <= _SHORT_CHARS:
         if _DENIED.search(text):
             return ToolStatus.DENIED
         if _INTERRUPTED.match(text):
             return ToolStatus.INTERRUPTED
         if _FAILED.match(text):
             return ToolStatus.FAILED
-    if exit_code is not None:
-        return ToolStatus.OK if exit_code == 0 else ToolStatus.FAILED
     if isinstance(success, bool):
         return ToolStatus.OK if success else ToolStatus.FAILED
     return ToolStatus.UNKNOWN
+
+
+@lru_cache(maxsize=256)
+def command_outcome(status: str | None, exit_code: int | None) -> Outcome:
+    """Read how a command ended of which no more is reported. A log holds thousands, nearly all alike."""
+    return reported_outcome({"status": status, "exit_code": exit_code})
 
 
 def reported_outcome(item: Mapping[str, Any]) -> Outcome:

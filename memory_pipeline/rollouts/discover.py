@@ -12,16 +12,20 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from operator import attrgetter
+from stat import S_ISREG
 
 from memory_pipeline.records import Agent, RolloutFile
 from memory_pipeline.rollouts.homes import home_problem, is_below, log_roots
 
 __all__ = ["find_rollouts", "home_problem"]
 
-_ID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-_UUID = re.compile(_ID, re.IGNORECASE)
+# Both cases spelled out: a match that ignores case takes three times as long.
+_ID = "-".join(f"[0-9a-fA-F]{{{digits}}}" for digits in (8, 4, 4, 4, 12))
+_UUID = re.compile(_ID)
 # As nearly every rollout is named; looking for the id anywhere in a name takes several times as long.
-_USUAL_NAME = re.compile(rf"rollout-[0-9T-]{{19}}-({_ID})", re.IGNORECASE)
+_USUAL_NAME = re.compile(rf"rollout-[0-9T-]{{19}}-({_ID})")
+_NAME = attrgetter("name")
 # sessions/YYYY/MM/DD is three deep; one more is forgiven.
 _MAX_DEPTH = 4
 
@@ -58,10 +62,10 @@ def _search_codex(search: _Search, folder: str, *, archived: bool, depth: int) -
         return
     search.folders.add(folder)
     entries = _entries(folder)
-    plain = {entry.name for entry in entries if entry.name.endswith(".jsonl")}
+    names = {entry.name for entry in entries}
     for entry in entries:
         name = entry.name
-        if name in plain or (name.endswith(".jsonl.zst") and name.removesuffix(".zst") not in plain):
+        if name.endswith(".jsonl") or (name.endswith(".jsonl.zst") and name.removesuffix(".zst") not in names):
             thread_id = _thread_id_in(name)
             if thread_id is not None:
                 _take(search, entry, thread_id, archived=archived)
@@ -93,7 +97,7 @@ def _search_claude(search: _Search, projects: str) -> None:
 def _entries(folder: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
-            return sorted(entries, key=lambda entry: entry.name)
+            return sorted(entries, key=_NAME)
     except OSError:
         return []
 
@@ -112,14 +116,15 @@ def _folder(search: _Search, entry: os.DirEntry[str]) -> str | None:
 
 def _take(search: _Search, entry: os.DirEntry[str], thread_id: str, *, archived: bool) -> None:
     """Take a regular file that was not met yet; pass over anything else."""
+    path: str | None = entry.path
     try:
-        path: str | None = entry.path
-        if not entry.is_file(follow_symlinks=False):
+        status = entry.stat(follow_symlinks=False)
+        if not S_ISREG(status.st_mode):
             path = _resolved_inside(search, entry.path) if entry.is_symlink() and entry.is_file() else None
-        if path is None:
-            return
-        status = entry.stat()
+            status = entry.stat()
     except OSError:
+        return
+    if path is None:
         return
     identity = (status.st_dev, status.st_ino)
     if identity in search.files:

@@ -17,7 +17,7 @@ from enum import Enum
 from typing import Any, ClassVar, Protocol
 
 from memory_pipeline.records import Event, EventKind, RateLimit, Source, Speaker, ToolStatus
-from memory_pipeline.rollouts.jsonl import BAD_PAYLOAD, MEDIA_LEFT_OUT, MEDIA_RUN_BYTES, RawLine, SkippedLines
+from memory_pipeline.rollouts.jsonl import BAD_PAYLOAD, MEDIA_LEFT_OUT, MEDIA_RUN_BYTES, Crc32, RawLine, SkippedLines
 from memory_pipeline.rollouts.lineage import WHOLE_FILE, OwnPart
 from memory_pipeline.rollouts.times import to_seconds
 
@@ -59,23 +59,22 @@ class Draft:
         """Make the event, once nothing about the draft is open."""
         line = self.line
         return Event(
-            kind=self.kind,
-            speaker=self.speaker,
-            text=self.text,
-            at=self.at,
-            byte_start=line.byte_start,
-            byte_end=line.byte_end,
-            line_number=line.number,
-            line_sha256=line.sha256,
-            turn=self.turn,
-            cwd=self.cwd,
-            call_id=self.call_id,
-            tool=self.tool,
-            command=self.command,
-            paths=self.paths,
-            status=self.status,
-            exit_code=self.exit_code,
-            external=self.external,
+            self.kind,
+            self.speaker,
+            self.text,
+            self.at,
+            line.byte_start,
+            line.byte_end,
+            line.number,
+            self.turn,
+            self.cwd,
+            self.call_id,
+            self.tool,
+            self.command,
+            self.paths,
+            self.status,
+            self.exit_code,
+            self.external,
         )
 
 
@@ -94,42 +93,16 @@ class SessionNotes:
     last_at: float | None = None  # the latest believable time of any record
     rate_limits: tuple[RateLimit, ...] = ()
     forked_from: str | None = None  # the thread of which this one is a fork
-    _minute: bytes = b""  # the minute of the stamps noted last, and the earliest and latest second of it
-    _first_second: bytes = b""
-    _last_second: bytes = b""
 
     def note_time(self, value: Any) -> float | None:
         """Read a record's time and keep the earliest and the latest."""
         at = to_seconds(value)
         if at is not None:
-            self._keep_time(at)
+            if self.last_at is None or at > self.last_at:
+                self.last_at = at
+            if self.started_at is None or at < self.started_at:
+                self.started_at = at
         return at
-
-    def note_stamp(self, minute: bytes, second: bytes) -> None:
-        """Note a time as ``2026-01-02T03:04:`` and ``05.678``, UTC: what nearly every line has, without decoding.
-
-        ``settle_stamps`` must follow, sooner or later.
-        """
-        if minute != self._minute:
-            self.settle_stamps()
-            self._minute, self._first_second, self._last_second = minute, second, second
-        elif second > self._last_second:
-            self._last_second = second
-        elif second < self._first_second:
-            self._first_second = second
-
-    def settle_stamps(self) -> None:
-        """Bring the stamps noted so far into the earliest and the latest time."""
-        if self._minute:
-            for second in (self._first_second, self._last_second):
-                self.note_time((self._minute + second + b"Z").decode("ascii", "replace"))
-            self._minute = b""
-
-    def _keep_time(self, at: float) -> None:
-        if self.last_at is None or at > self.last_at:
-            self.last_at = at
-        if self.started_at is None or at < self.started_at:
-            self.started_at = at
 
 
 @dataclass(kw_only=True, slots=True)
@@ -188,11 +161,11 @@ class Grammar(Protocol):
 
     def __init__(self, wanted: Wanted) -> None: ...
 
-    def glance(self, data: bytes, start: int, end: int) -> Record | None:
-        """Recognise a bulky line, ``data[start:end]``, whose content can't matter, and take from its bytes what does.
+    def glance(self, raw: bytes) -> Record | None:
+        """Look at a line for what matters alone, and skip its bulk.
 
-        None: decode it. ``PASSED``: there is nothing to read. Else a record to be read in its stead. Only whole lines
-        that hold a single record may be passed by. In a lean reading the results of ordinary tools are such lines too.
+        None: decode all of it. ``PASSED``: there is nothing to read. Else a record to be read in its stead. In a lean
+        reading the results of ordinary tools are bulk too: their text is not in the record.
         """
         ...
 
@@ -213,6 +186,9 @@ class Grammar(Protocol):
         ...
 
 
+# Named once: to look a member up in its enum takes longer than what is done with it, for each event of a log.
+_CERTAIN = Doubt.NONE
+_PROMPT = EventKind.PROMPT
 # What shows that the answer before it was the last word of its turn.
 _ENDS_A_TURN = frozenset({EventKind.PROMPT, EventKind.SHELL, EventKind.COMPACTED, EventKind.REPORT})
 _FROM_TOOLS = frozenset({EventKind.TOOL_CALL, EventKind.TOOL_RESULT})
@@ -244,7 +220,7 @@ class Sequencer:
         """Take a draft; what is certain by now is released."""
         if self.digest is not None:
             self.digest.add_line(draft.line, from_tool=draft.kind in _FROM_TOOLS)
-        if self._held or draft.doubt is not Doubt.NONE:
+        if self._held or draft.doubt is not _CERTAIN:
             self._held.append(draft)
             self._advance()
         else:
@@ -315,7 +291,7 @@ class Sequencer:
         start = draft.line.byte_start
         if self.undone and any(begin <= start < end for begin, end in self.undone):
             return
-        if draft.kind is EventKind.PROMPT:
+        if draft.kind is _PROMPT:
             self._turn += 1
             if draft.task is not None and (draft.task == 0 or draft.task != self._last_task):
                 self._last_task = draft.task
@@ -346,24 +322,17 @@ class ContentDigest:
             return
         self._last_line = line.number
         if line.byte_end - line.byte_start > MEDIA_RUN_BYTES:
-            self._digest.update(b"%d %d\n" % (line.byte_end - line.byte_start, line.crc32))
+            self._digest.update(b"%d %b\n" % (line.byte_end - line.byte_start, line.digest(Crc32).encode()))
         elif from_tool:
-            self.add_from_tool(line.raw, 0, len(line.raw))
+            self._add_from_tool(line.raw)
         else:
             self._digest.update(b"%d\n%b" % (len(line.raw), line.raw))
 
-    def add_from_tool(self, data: bytes, start: int, end: int) -> None:
-        """Take in a tool's whole line that was not decoded: ``data[start:end]``."""
-        length = end - start
-        if length <= self._LONG:
-            self._digest.update(b"%d\n%b" % (length, data[start:end]))
-            return
-        checksum = zlib.crc32(memoryview(data)[start:end])
-        if length <= MEDIA_RUN_BYTES:
-            edges = (data[start : start + self._EDGE], data[end - self._EDGE : end])
-            self._digest.update(b"%d %d\n%b%b" % (length, checksum, *edges))
+    def _add_from_tool(self, raw: bytes) -> None:
+        if len(raw) <= self._LONG:
+            self._digest.update(b"%d\n%b" % (len(raw), raw))
         else:
-            self._digest.update(b"%d %d\n" % (length, checksum))
+            self._digest.update(b"%d %d\n%b%b" % (len(raw), zlib.crc32(raw), raw[: self._EDGE], raw[-self._EDGE :]))
 
     def hexdigest(self) -> str:
         """Give the digest of what was taken in so far."""

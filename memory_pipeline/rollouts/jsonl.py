@@ -1,7 +1,7 @@
-r"""The one tolerant, streaming line reader: bytes in, raw lines out, each decoded once.
+r"""The one tolerant, streaming line reader: bytes in, raw lines out.
 
 Lines end at ``\n`` bytes only. A line's byte range counts the plain text and leaves out its end: the ``\n``, and a
-``\r`` directly before it, which then is neither decoded nor hashed. A byte order mark belongs to the range of the
+``\r`` directly before it, which then is not decoded. A byte order mark belongs to the range of the
 first line. Whatever can't be kept is counted by reason:
 
 - ``torn``: the JSON breaks off (a killed writer); ``not_json``: it is no JSON; ``not_utf8``: a broken character
@@ -11,7 +11,7 @@ first line. Whatever can't be kept is counted by reason:
 
 Blank lines are no loss and are not counted. Nor is inline media: where a line runs on for a chunk without a blank, a
 quote or an escape, that run is left out while it streams by, a marker with its size stands in its place, and the rest
-of the line is read. The byte range and the hash are those of the whole line all the same.
+of the line is read. The byte range is that of the whole line all the same.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ import json
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import msgspec
 import orjson
 
 #: A longer line is skipped. Some five times as much is in memory while two such lines are read after one another.
@@ -49,13 +50,40 @@ _BETWEEN_RECORDS = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder(strict=False)
 
 
+class LineDigest(Protocol):
+    """Takes the bytes of a line in, piece by piece. Those of ``hashlib`` are such."""
+
+    def update(self, piece: bytes, /) -> None:
+        """Take the next bytes in."""
+        ...
+
+    def hexdigest(self) -> str:
+        """Give the digest of all bytes so far."""
+        ...
+
+
+class Crc32:
+    """The quickest digest: a checksum that tells damage and growth, but could be forged."""
+
+    def __init__(self) -> None:
+        self._crc32 = 0
+
+    def update(self, piece: bytes, /) -> None:
+        """Take the next bytes in."""
+        self._crc32 = zlib.crc32(piece, self._crc32)
+
+    def hexdigest(self) -> str:
+        """Give the checksum of all bytes so far."""
+        return f"{self._crc32:08x}"
+
+
 class RawLine:
     """One line as it stands in the plain text: its number (from 1), its byte range, its bytes without the line end.
 
     ``byte_end`` is exclusive. ``raw`` is shorter than the range where inline media was left out of it.
     """
 
-    __slots__ = ("_crc32", "_sha256", "byte_end", "byte_start", "number", "raw")
+    __slots__ = ("_digest", "byte_end", "byte_start", "number", "raw")
 
     def __init__(self, number: int, byte_start: int, raw: bytes, whole: WholeLine | None = None) -> None:
         """Take a line; ``whole`` tells of the whole line where ``raw`` is not all of it."""
@@ -63,36 +91,30 @@ class RawLine:
         self.byte_start = byte_start
         self.raw = raw
         self.byte_end = byte_start + (len(raw) if whole is None else whole.length)
-        self._sha256 = None if whole is None else whole.sha256
-        self._crc32 = None if whole is None else whole.crc32
+        self._digest = None if whole is None else whole.digest
 
     @property
     def is_whole(self) -> bool:
         """Whether ``raw`` is all of the line: nothing was left out."""
         return len(self.raw) == self.byte_end - self.byte_start
 
-    @property
-    def sha256(self) -> str:
-        """Hex digest of the line's bytes, computed when first asked for."""
-        if self._sha256 is None:
-            self._sha256 = hashlib.sha256(self.raw).hexdigest()
-        return self._sha256
-
-    @property
-    def crc32(self) -> int:
-        """A checksum of the line's bytes, several times quicker than the hash."""
-        if self._crc32 is None:
-            self._crc32 = zlib.crc32(self.raw)
-        return self._crc32
+    def digest(self, new_digest: Callable[[], LineDigest]) -> str:
+        """Give a digest of all the line's bytes: of one without its media, that which the reader was asked for."""
+        if self.is_whole:
+            digest = new_digest()
+            digest.update(self.raw)
+            return digest.hexdigest()
+        if self._digest is None:
+            raise AssertionError("a line was read without digests, and is no longer whole")
+        return self._digest
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WholeLine:
-    """What a line was before media was left out of it. Of hash and checksum, one was computed while it streamed by."""
+    """What a line was before media was left out of it."""
 
     length: int
-    sha256: str | None = None
-    crc32: int | None = None
+    digest: str | None  # made while it streamed by, if that was asked for
 
 
 class SkippedLines:
@@ -137,14 +159,14 @@ class LineReader:
         skipped: SkippedLines,
         *,
         max_line_bytes: int = MAX_LINE_BYTES,
-        hashes: bool = True,
+        media_digest: Callable[[], LineDigest] | None = None,
     ) -> None:
-        """Take the chunks; without ``hashes`` a line out of which media was left has its checksum alone."""
+        """Take the chunks, and how to make the digest of a line out of which media was left; None: it has none."""
         self.total_lines = 0
         self.last_number = 0
         self._chunks = chunks
         self._skipped = skipped
-        self._held = _HeldLine(max_line_bytes, hashes=hashes)
+        self._held = _HeldLine(max_line_bytes, media_digest)
         self._max_line_bytes = max_line_bytes
 
     def __iter__(self) -> Iterator[RawLine]:
@@ -205,9 +227,9 @@ class LineReader:
 class _HeldLine:
     """A line that spans chunks, while it is put together: all of it, or without its media, or only its length."""
 
-    def __init__(self, max_bytes: int, *, hashes: bool) -> None:
+    def __init__(self, max_bytes: int, media_digest: Callable[[], LineDigest] | None) -> None:
         self._max_bytes = max_bytes
-        self._hashes = hashes
+        self._new_digest = media_digest
         self.clear()
 
     def clear(self) -> None:
@@ -217,7 +239,8 @@ class _HeldLine:
         self._pieces: list[bytes] = []
         self._kept_bytes = 0
         self._left_out = 0  # bytes of media since the last kept piece
-        self._digest: _Digest | None = None  # of all but the last piece, once media was left out
+        self._has_media = False
+        self._digest: LineDigest | None = None  # of all but the last piece, once media was left out
         self._last = b""
 
     def add(self, piece: bytes) -> None:
@@ -228,11 +251,13 @@ class _HeldLine:
         if self.is_too_long:
             return
         is_media = len(piece) >= MEDIA_RUN_BYTES and bool(self._pieces) and _is_media(piece)
-        if is_media and self._digest is None:
-            self._digest = _Sha256() if self._hashes else _Crc32()
-            self._digest.update(b"".join(self._pieces))
-        elif self._digest is not None:
+        if self._digest is not None:
             self._digest.update(self._last)
+        elif is_media and self._new_digest is not None:
+            self._digest = self._new_digest()
+            for earlier in self._pieces:
+                self._digest.update(earlier)
+        self._has_media = self._has_media or is_media
         self._last = piece
         if is_media:
             self._left_out += len(piece)
@@ -252,10 +277,12 @@ class _HeldLine:
             raw, length, self._last = raw[:-1], length - 1, self._last[:-1]
         if not raw or raw.isspace():
             return None
-        if self._digest is None:
+        if not self._has_media:
             return RawLine(number, start, raw)
-        self._digest.update(self._last)
-        return RawLine(number, start, raw, self._digest.whole_line(length))
+        if self._digest is not None:
+            self._digest.update(self._last)
+        digest = self._digest.hexdigest() if self._digest is not None else None
+        return RawLine(number, start, raw, WholeLine(length=length, digest=digest))
 
     def _mark_media(self) -> None:
         if self._left_out:
@@ -276,32 +303,39 @@ def _is_media(piece: bytes) -> bool:
     return piece.isascii() and b" " not in piece and b"\\" not in piece and b'"' not in piece
 
 
-class _Digest(Protocol):
-    """What is computed of a whole line while it streams by."""
+def hash_ranges(chunks: Iterable[bytes], ranges: Iterable[tuple[int, int]]) -> dict[tuple[int, int], str]:
+    """Give the SHA-256, in hex, of byte ranges of a plain text, in one pass that ends behind the last of them.
 
-    def update(self, piece: bytes) -> object: ...
+    The ranges are lines: they don't overlap. One that the text is too short for is missing in what is returned.
+    """
+    hashes: dict[tuple[int, int], str] = {}
+    wanted = sorted(set(ranges), reverse=True)
+    digest = hashlib.sha256()
+    position = 0
+    for chunk in chunks:
+        if not wanted:
+            break
+        chunk_end = position + len(chunk)
+        while wanted and wanted[-1][0] < chunk_end:
+            start, end = wanted[-1]
+            digest.update(chunk[max(0, start - position) : end - position])
+            if end > chunk_end:
+                break
+            hashes[wanted.pop()] = digest.hexdigest()
+            digest = hashlib.sha256()
+        position = chunk_end
+    return hashes
 
-    def whole_line(self, length: int) -> WholeLine: ...
 
+def look_at(raw: bytes, shape: msgspec.json.Decoder[Any]) -> Any:
+    """Take from a line what a shape names; the rest is skipped, though checked to be JSON.
 
-class _Sha256:
-    def __init__(self) -> None:
-        self._digest = hashlib.sha256()
-        self.update = self._digest.update
-
-    def whole_line(self, length: int) -> WholeLine:
-        return WholeLine(length=length, sha256=self._digest.hexdigest())
-
-
-class _Crc32:
-    def __init__(self) -> None:
-        self._sum = 0
-
-    def update(self, piece: bytes) -> None:
-        self._sum = zlib.crc32(piece, self._sum)
-
-    def whole_line(self, length: int) -> WholeLine:
-        return WholeLine(length=length, crc32=self._sum)
+    None: it is not one JSON object of that shape. ``decode_line`` then tells what it is.
+    """
+    try:
+        return shape.decode(raw)
+    except (msgspec.DecodeError, RecursionError):
+        return None
 
 
 def decode_line(line: RawLine, skipped: SkippedLines) -> list[dict[str, Any]]:

@@ -20,7 +20,6 @@ from memory_pipeline.rollouts.opening import open_rollout
 from memory_pipeline.rollouts.times import to_seconds
 
 _HASH_BYTES = 8
-_HASH_MASK = (1 << 64) - 1
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _ENVELOPE = re.compile(rb'\{"timestamp":"[^"\\]*",(?:"ordinal":\d+,)?("type":"(\w+)",)')
 # A copy is written in one go; a person, or a model, takes longer than this to say the next thing.
@@ -43,9 +42,13 @@ def record_hash(uuid: str) -> int:
 
     Folded, because some kinds of uuid carry their randomness in one half only.
     """
-    if len(uuid) == 36 and _UUID.fullmatch(uuid):
-        number = int(uuid.replace("-", ""), 16)
-        return (number >> 64) ^ (number & _HASH_MASK)
+    if len(uuid) == 36 and uuid[8:24:5] == "----":
+        try:
+            halves = bytes.fromhex(uuid.replace("-", ""))
+        except ValueError:
+            halves = b""
+        if len(halves) == 2 * _HASH_BYTES:
+            return int.from_bytes(halves[:_HASH_BYTES], "big") ^ int.from_bytes(halves[_HASH_BYTES:], "big")
     return int.from_bytes(hashlib.blake2b(uuid.encode("utf-8", "replace"), digest_size=_HASH_BYTES).digest(), "big")
 
 

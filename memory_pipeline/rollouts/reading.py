@@ -1,23 +1,34 @@
 """The room's front door: a rollout as a stream of events, and the facts of its thread.
 
-One streaming pass each, in memory bounded by the longest line; every line is decoded at most once. Only a log in which
-the person undid turns is read twice for its events.
+One streaming pass each, in bounded memory; every line is decoded whole at most once. Only a log in which the person
+undid turns is read thrice for its events, and a large one of an agent that allows it is searched for that first.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import sys
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from memory_pipeline.errors import RolloutError
 from memory_pipeline.records import Agent, Event, EventKind, RolloutFile, Source, ThreadFacts
 from memory_pipeline.rollouts.claude import ClaudeGrammar
 from memory_pipeline.rollouts.codex import ROLLED_BACK, CodexGrammar
-from memory_pipeline.rollouts.grammar import ContentDigest, Draft, Grammar, Sequencer, SessionNotes, Wanted
+from memory_pipeline.rollouts.grammar import (
+    PASSED,
+    ContentDigest,
+    Draft,
+    Grammar,
+    Record,
+    Sequencer,
+    SessionNotes,
+    Wanted,
+)
 from memory_pipeline.rollouts.homes import is_below
-from memory_pipeline.rollouts.jsonl import LineBlock, LineReader, RawLine, SkippedLines, decode_line
+from memory_pipeline.rollouts.jsonl import Crc32, LineBlock, LineReader, RawLine, SkippedLines, decode_line, hash_ranges
 from memory_pipeline.rollouts.lineage import WHOLE_FILE, OwnPart
 from memory_pipeline.rollouts.opening import open_rollout
 from memory_pipeline.rollouts.paths import plain_path
@@ -27,7 +38,9 @@ _GRAMMARS: Mapping[Agent, type[Grammar]] = {
     Agent.CLAUDE: ClaudeGrammar,
 }
 _TITLE_CHARS = 80
-_BRACE = ord("}")
+# The events of nearly any log take less; of a larger one, the whole is searched for the mark of undone turns.
+_HELD_BYTES = 48 << 20
+_EVENT_BYTES = 600  # an event without its text
 _PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
 _OWN_FOLDER = re.compile(r"/\.codex/memories(?:_v2)?(?:/|$)|/\.claude/projects/[^/]+/memory(?:/|$)")
 
@@ -64,14 +77,52 @@ class RolloutReading:
         return tuple(self._skipped.places)
 
     def __iter__(self) -> Iterator[Event]:
-        grammar_of = _grammar_of(self._file)
-        undone = self._undone_ranges() if grammar_of.can_undo else ()
-        grammar = grammar_of(Wanted(own=self._own, undone=undone, skipped=self._skipped))
+        grammar = _grammar_of(self._file)(Wanted(own=self._own, skipped=self._skipped))
+        events = self._events(grammar)
+        if grammar.can_undo:
+            # The mark that turns were undone comes after them: what may be undone is held back.
+            held, is_all = _hold_back(events)
+            if grammar.sequencer.undone or not (is_all or self._holds_no_mark()):
+                events.close()
+                events = self._events_that_stand()
+            else:
+                while held:
+                    yield held.popleft()
+        yield from events
+
+    def hash_lines(self, ranges: Iterable[tuple[int, int]]) -> Mapping[tuple[int, int], str]:
+        """Give the SHA-256 of lines by their byte ranges, which events tell. Few lines are evidence: only they need it.
+
+        Raises:
+            RolloutError: the file vanished, can't be read, or no longer holds such lines.
+        """
+        wanted = set(ranges)
+        with open_rollout(self._file, self._home, max_bytes=self._max_bytes) as plain:
+            hashes = hash_ranges(plain.chunks(), wanted)
+        if len(hashes) < len(wanted):
+            raise RolloutError(f"{self._file.path}: it was cut while it was read; the next run reads it again")
+        return hashes
+
+    def _events(self, grammar: Grammar) -> Generator[Event, None, None]:
         ready = grammar.sequencer.ready
         for _ in self._steps(grammar):
             for draft in ready:
                 yield draft.event()
             ready.clear()
+
+    def _events_that_stand(self) -> Generator[Event, None, None]:
+        """Read anew, without what the person undid."""
+        first = RolloutReading(self._file, self._home, max_bytes=self._max_bytes, own=self._own)
+        undone: Sequence[tuple[int, int]] = ()
+        for sequencer in first.facts_drafts(ContentDigest()):
+            undone = sequencer.undone
+        self._skipped = SkippedLines()
+        return self._events(_grammar_of(self._file)(Wanted(own=self._own, undone=undone, skipped=self._skipped)))
+
+    def _holds_no_mark(self) -> bool:
+        """Whether no turn was undone anywhere in the log: it does not hold the mark of it."""
+        with open_rollout(self._file, self._home, max_bytes=self._max_bytes) as plain:
+            return not _mentions(plain.chunks(), ROLLED_BACK)
 
     def facts_drafts(self, digest: ContentDigest) -> Iterator[Sequencer]:
         """Read lean, for the facts alone: yield whenever drafts are ready, or turns were undone, and at the end."""
@@ -80,26 +131,16 @@ class RolloutReading:
             yield grammar.sequencer
             grammar.sequencer.ready.clear()
 
-    def _undone_ranges(self) -> Sequence[tuple[int, int]]:
-        """Find what the person undid. Only a log that holds the mark of it is read twice."""
-        with open_rollout(self._file, self._home, max_bytes=self._max_bytes) as plain:
-            if not _mentions(plain.chunks(), ROLLED_BACK):
-                return ()
-        first = RolloutReading(self._file, self._home, max_bytes=self._max_bytes, own=self._own)
-        undone: Sequence[tuple[int, int]] = ()
-        for sequencer in first.facts_drafts(ContentDigest()):
-            undone = sequencer.undone
-        return undone
-
     def _steps(self, grammar: Grammar) -> Iterator[None]:
         """Read line by line; stop whenever the grammar has something ready, and at the end."""
         with open_rollout(self._file, self._home, max_bytes=self._max_bytes) as plain:
             self.mtime = plain.mtime
-            lines = LineReader(plain.chunks(), self._skipped, hashes=grammar.sequencer.digest is None)
+            media_digest = None if grammar.sequencer.digest is None else Crc32
+            lines = LineReader(plain.chunks(), self._skipped, media_digest=media_digest)
             try:
                 for block in lines.blocks():
                     if block.line is not None:
-                        self._read_line(grammar, block.line)
+                        self._read_spanning_line(grammar, block.line)
                         yield
                     else:
                         yield from self._read_block(grammar, lines, block)
@@ -115,7 +156,7 @@ class RolloutReading:
                 self.record_hashes = grammar.record_hashes()
 
     def _read_block(self, grammar: Grammar, lines: LineReader, block: LineBlock) -> Iterator[None]:
-        """Read the lines of a block; most are only glanced at, where they stand. Stop when something is ready."""
+        """Read the lines of a block. Stop when something is ready."""
         data, begin, number = block.data, block.begin, block.number
         offset = block.byte_start - begin  # of the data, in the plain text
         own_from = self._own.own_from_byte - offset
@@ -123,37 +164,34 @@ class RolloutReading:
         undone_before = len(undone)
         while begin < block.end:
             end = data.index(b"\n", begin)
-            lines.last_number = number
-            # What ends in a brace is not blank, and no line of a block is longer than a chunk.
-            seen = glance(data, begin, end) if begin >= own_from and data[end - 1] == _BRACE else None
-            if seen is None:
-                line = lines.line(number, offset + begin, data[begin:end])
-                if line is not None:
-                    self._decode(grammar, line)
-            else:
+            raw = data[begin:end]
+            seen = glance(raw) if begin >= own_from else None
+            if seen is PASSED:
+                # It is neither blank nor too long: no line of a block is longer than a chunk.
                 lines.total_lines += 1
-                if seen:
-                    grammar.read(seen, RawLine(number, offset + begin, data[begin:end]))
+            else:
+                line = lines.line(number, offset + begin, raw)
+                if line is not None:
+                    self._read_line(grammar, line, seen)
             begin, number = end + 1, number + 1
             if ready or len(undone) != undone_before:
                 undone_before = len(undone)
                 yield
+        lines.last_number = number - 1
 
-    def _read_line(self, grammar: Grammar, line: RawLine) -> None:
-        is_own = line.byte_start >= self._own.own_from_byte
-        glanced = is_own and line.is_whole and line.raw.endswith(b"}")
-        seen = grammar.glance(line.raw, 0, len(line.raw)) if glanced else None
-        if seen is None:
-            self._decode(grammar, line)
-        elif seen:
-            grammar.read(seen, line)
+    def _read_spanning_line(self, grammar: Grammar, line: RawLine) -> None:
+        seen = grammar.glance(line.raw) if line.byte_start >= self._own.own_from_byte else None
+        if seen is not PASSED:
+            self._read_line(grammar, line, seen)
 
-    def _decode(self, grammar: Grammar, line: RawLine) -> None:
+    def _read_line(self, grammar: Grammar, line: RawLine, seen: Record | None) -> None:
         if line.byte_start < self._own.own_from_byte:
             grammar.read_inherited(line)
-            return
-        for record in decode_line(line, self._skipped):
-            grammar.read(record, line)
+        elif seen is not None:
+            grammar.read(seen, line)
+        else:
+            for record in decode_line(line, self._skipped):
+                grammar.read(record, line)
 
 
 def _grammar_of(file: RolloutFile) -> type[Grammar]:
@@ -165,6 +203,18 @@ def _grammar_of(file: RolloutFile) -> type[Grammar]:
 def grammar_for(agent: Agent) -> type[Grammar] | None:
     """Return how an agent's lines are read, None when there is no grammar for them."""
     return _GRAMMARS.get(agent)
+
+
+def _hold_back(events: Iterator[Event]) -> tuple[deque[Event], bool]:
+    """Take events until there are no more, or they take too much memory; tell whether that was all."""
+    held: deque[Event] = deque()
+    held_bytes = 0
+    for event in events:
+        held.append(event)
+        held_bytes += sys.getsizeof(event.text) + _EVENT_BYTES
+        if held_bytes > _HELD_BYTES:
+            return held, False
+    return held, True
 
 
 def _mentions(chunks: Iterator[bytes], words: bytes) -> bool:

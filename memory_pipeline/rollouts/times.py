@@ -34,12 +34,11 @@ def _from_text(text: str) -> float | None:
             return _from_number(float(text))
         except ValueError:
             return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
     try:
-        return _believed(moment.timestamp())
+        seconds = (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
     except (OverflowError, ValueError):
         return None
+    return seconds if _FIRST_BELIEVED <= seconds < _LAST_BELIEVED else None
 
 
 def _from_number(number: float) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 import orjson
 
@@ -43,7 +44,8 @@ class Threads:
         cursor.execute(
             "SELECT path, thread_id, archived, size, mtime_ns, inode, device, present, open_error FROM rollout_files"
         )
-        return {file.path: file for file in map(SeenFile._make, cursor)}
+        # Straight from the rows: calling the class for each of them takes three times as long.
+        return {file.path: file for file in map(partial(tuple.__new__, SeenFile), cursor)}
 
     def record_reading(
         self,
