@@ -26,7 +26,7 @@ from memory_pipeline.rollouts.claude_tools import (
     read_result,
     result_text,
 )
-from memory_pipeline.rollouts.claude_words import COMPACT_SUMMARY, Said, read_user_line
+from memory_pipeline.rollouts.claude_words import COMPACT_SUMMARY, Said, is_the_programs, origin_of, read_user_line
 from memory_pipeline.rollouts.grammar import (
     PASSED,
     Doubt,
@@ -44,6 +44,7 @@ from memory_pipeline.rollouts.grammar import (
 from memory_pipeline.rollouts.jsonl import RawLine
 from memory_pipeline.rollouts.lineage import record_hash
 from memory_pipeline.rollouts.paths import plain_path
+from memory_pipeline.rollouts.wrappers import is_set
 
 _HEAD = re.compile(
     rb'\{"type":"([\w-]+)"|'
@@ -186,7 +187,7 @@ class ClaudeGrammar:
             return
         self._at = self.notes.note_time(record.get("timestamp"))
         self._note_session(record, self.notes)
-        if record.get("isSidechain") is True:
+        if is_set(record, "isSidechain"):
             self._sidechain_lines = True
             self.counts.understood(line)
         else:
@@ -224,7 +225,7 @@ class ClaudeGrammar:
 
     def _read_talk(self, kind: str, record: Record) -> None:
         self._note_session(record, self.notes)
-        if record.get("isSidechain") is True:
+        if is_set(record, "isSidechain"):
             self._sidechain_lines = True
         elif kind == "user":
             self._read_user(record)
@@ -278,7 +279,7 @@ class ClaudeGrammar:
         if results:
             # Words beside a result: an interruption, or what was typed with a refusal.
             content = [block for block in content if block not in results] if isinstance(content, list) else []
-            record = {**record, "message": {"content": content}}
+            record = {**record, "message": {**table(record.get("message")), "content": content}}
         user = read_user_line(record)
         if user.said is Said.PROMPT and results and not any(refused):
             self._read_context(record, user.text)
@@ -297,7 +298,7 @@ class ClaudeGrammar:
             self._read_context(record, user.text)
 
     def _read_context(self, record: Record, text: str) -> None:
-        if record.get("isCompactSummary") is True or text.startswith(COMPACT_SUMMARY):
+        if is_set(record, "isCompactSummary") or text.startswith(COMPACT_SUMMARY):
             # The summary repeats earlier talk; before 1.0 it is the only sign of a compaction.
             self._compacted()
         else:
@@ -312,8 +313,7 @@ class ClaudeGrammar:
         """Read what was typed while the agent worked: it stands in an attachment and in no user line."""
         prompt = attachment.get("prompt")
         mode = attachment.get("commandMode")
-        kind = table(attachment.get("origin")).get("kind")
-        if mode not in (None, "prompt") or kind not in (None, "human") or attachment.get("isMeta") is True:
+        if mode not in (None, "prompt") or origin_of(attachment) not in (None, "human") or is_set(attachment, "isMeta"):
             return
         self._note_broken(prompt)
         user = read_user_line({"message": {"content": prompt}})
@@ -346,7 +346,7 @@ class ClaudeGrammar:
         elif tool in QUESTION_TOOLS and result.status is ToolStatus.OK and (said := read_answers(result.text, record)):
             draft.kind, draft.speaker, draft.text, draft.status = EventKind.PROMPT, Speaker.USER, said, None
         self.sequencer.push(draft)
-        if result.said:
+        if result.said and not is_the_programs(record):
             self._prompts.append(result.said)
             self._say(EventKind.PROMPT, Speaker.USER, result.said)
         return result.status
@@ -360,7 +360,7 @@ class ClaudeGrammar:
         content = message.get("content")
         self._note_broken(content)
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        if record.get("isApiErrorMessage") is True or message.get("model") == _ERROR_MODEL:
+        if is_set(record, "isApiErrorMessage") or message.get("model") == _ERROR_MODEL:
             self._read_synthetic(result_text(blocks))
             return
         for block in blocks if isinstance(blocks, list) else []:

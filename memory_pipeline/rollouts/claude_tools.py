@@ -65,7 +65,7 @@ def paths_of(tool: str, given: Mapping[str, Any]) -> tuple[str, ...]:
 
 def is_external(tool: str) -> bool:
     """Whether a tool brings words from outside the machine: web search and fetch, and every MCP tool."""
-    return tool in _WEB_TOOLS or tool.startswith("mcp__")
+    return tool in _WEB_TOOLS or "mcp" in tool.lower()
 
 
 def call_text(tool: str, given: Mapping[str, Any]) -> str:

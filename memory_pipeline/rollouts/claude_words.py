@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Any
 
 from memory_pipeline.rollouts.grammar import image_marker, table
+from memory_pipeline.rollouts.wrappers import is_set, is_wrapped_whole
 
 _SHELL = re.compile(r"<bash-input>(.*)</bash-input>", re.DOTALL)
 _SHELL_OUTPUT = re.compile(r"(?:<bash-stdout>(.*?)</bash-stdout>)?\s*(?:<bash-stderr>(.*?)</bash-stderr>)?", re.DOTALL)
@@ -67,7 +68,7 @@ def read_user_line(record: Mapping[str, Any]) -> UserLine:
     whole = "\n".join(text for text in blocks if text).strip()
     if not whole:
         return UserLine(said=Said.NOTHING)
-    if record.get("isMeta") is True or record.get("isCompactSummary") is True or _PROGRAM.match(whole):
+    if is_the_programs(record) or _PROGRAM.match(whole):
         return UserLine(said=Said.CONTEXT, text=whole)
     if command := _SHELL.fullmatch(whole):
         return UserLine(said=Said.SHELL, text=command.group(1).strip())
@@ -83,9 +84,20 @@ def read_user_line(record: Mapping[str, Any]) -> UserLine:
     return _by_wrappers(record, blocks, whole)
 
 
+def is_the_programs(record: Mapping[str, Any]) -> bool:
+    """Whether a line says of itself that no person typed it: by a mark, or by another role in the message."""
+    role = table(record.get("message")).get("role")
+    return is_set(record, "isMeta") or is_set(record, "isCompactSummary") or role not in (None, "user")
+
+
+def origin_of(record: Mapping[str, Any]) -> Any:
+    """Give where a prompt came from, None when the record doesn't say; ``human`` is a person."""
+    origin = record.get("origin")
+    return origin.get("kind") if isinstance(origin, dict) else origin
+
+
 def _by_wrappers(record: Mapping[str, Any], blocks: list[str], whole: str) -> UserLine:
-    kind = table(record.get("origin")).get("kind")
-    if record.get("promptSource") is not None or kind not in (None, "human"):
+    if record.get("promptSource") is not None or origin_of(record) not in (None, "human"):
         return UserLine(said=Said.CONTEXT, text=whole)
     if note := _MEMORY_NOTE.fullmatch(whole):
         return UserLine(said=Said.PROMPT, text=note.group(1).strip())
@@ -97,7 +109,7 @@ def _by_wrappers(record: Mapping[str, Any], blocks: list[str], whole: str) -> Us
 
 
 def _is_harness_text(whole: str) -> bool:
-    return bool(whole.startswith(_HARNESS_SAYS) or _HARNESS.fullmatch(whole))
+    return bool(whole.startswith(_HARNESS_SAYS) or _HARNESS.fullmatch(whole)) or is_wrapped_whole(whole)
 
 
 def _blocks(content: Any) -> list[str]:

@@ -38,7 +38,13 @@ from memory_pipeline.rollouts.codex_tools import (
     read_output,
     reported_outcome,
 )
-from memory_pipeline.rollouts.codex_words import is_harness_text, read_user_message, says_the_same
+from memory_pipeline.rollouts.codex_words import (
+    UserMessage,
+    is_harness_text,
+    read_user_message,
+    says_the_same,
+    typed_part,
+)
 from memory_pipeline.rollouts.grammar import (
     PASSED,
     Doubt,
@@ -56,6 +62,7 @@ from memory_pipeline.rollouts.grammar import (
 from memory_pipeline.rollouts.jsonl import RawLine, SkippedLines, decode_line
 from memory_pipeline.rollouts.paths import plain_path
 from memory_pipeline.rollouts.times import to_seconds
+from memory_pipeline.rollouts.wrappers import is_set
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -245,7 +252,7 @@ class CodexGrammar:
             self._read_event(table(payload))
         elif kind == "response_item":
             # Newest lines mark a compaction's own output beside the payload.
-            if table(record.get("metadata")).get("compaction_output") is True:
+            if is_set(table(record.get("metadata")), "compaction_output"):
                 self.counts.understood(line)
             else:
                 self._read_item(table(payload), enveloped=True)
@@ -469,7 +476,7 @@ class CodexGrammar:
             self._read_user(payload)
         elif role == "assistant":
             passthrough = table(payload.get("internal_chat_message_metadata_passthrough"))
-            if table(payload.get("metadata")).get("compaction_output") or passthrough.get("compaction_output"):
+            if is_set(table(payload.get("metadata")), "compaction_output") or is_set(passthrough, "compaction_output"):
                 self._understood()
                 return
             self._read_answer(payload)
@@ -524,19 +531,20 @@ class CodexGrammar:
             text, outcome = _shell_result(output)
             self._person_ran("message", command, text, outcome, f"user-shell-{self._line_number()}")
         if message.spoken.strip():
-            self._read_spoken(message.spoken, sure=message.sure)
+            self._read_spoken(message)
 
-    def _read_spoken(self, text: str, *, sure: bool) -> None:
+    def _read_spoken(self, message: UserMessage) -> None:
         self._mark_losses()
+        text = message.spoken
         draft = self._draft(EventKind.PROMPT, Speaker.USER, text)
         draft.task = self._tasks
         told = next((told for told in self._told if says_the_same(text, told.text)), None)
         if told is not None:
             self._told.remove(told)
-        elif sure:
+        elif message.sure:
             self._spoken.append(text)
         else:
-            draft.doubt = Doubt.PROMPT
+            draft.doubt, draft.wrapped = Doubt.PROMPT, message.wrapped
         if draft.doubt is Doubt.NONE:
             self._settle()
             self._open_turn()
@@ -559,7 +567,7 @@ class CodexGrammar:
                 self.sequencer.settle_prompts(spoken=False)
                 return
         if told.strip():
-            draft = self._draft(EventKind.PROMPT, Speaker.USER, told)
+            draft = self._draft(EventKind.PROMPT, Speaker.USER, typed_part(told))
             draft.task = self._tasks
             self._told.append(draft)
 

@@ -32,7 +32,7 @@ _SCRIPT_COMMAND = re.compile(
     rf'tools\.(?:exec_command|shell_command|shell)\(\s*\{{[^`"\']*?\b(?:cmd|command)"?\s*:\s*({_JS_STRING})'
 )
 _SCRIPT_PATCH = re.compile(rf"tools\.apply_patch\(\s*(?:\{{\s*\w+\s*:\s*)?({_JS_STRING})")
-_SCRIPT_EXTERNAL = re.compile(r"tools\.(?:web\w*|mcp__\w+|\w+__\w+)\b")
+_SCRIPT_EXTERNAL = re.compile(r"tools(?:\.|\[[\"'`])(?:web\w*|\w*mcp\w*|\w+__\w+)\b")
 
 _HEADER_LINE = re.compile(
     r"(?:Chunk ID: .*|Wall time:? .*|Process exited with code (-?\d+)|Process running with session ID .*|"
@@ -150,7 +150,8 @@ def is_external(tool: str, namespace: Any = None) -> bool:
     space = namespace if isinstance(namespace, str) else ""
     return (
         tool in _WEB_TOOLS
-        or tool.startswith(("mcp__", "web.", "web_"))
+        or "mcp" in tool.lower()
+        or tool.startswith(("web.", "web_"))
         or "__" in tool.strip("_")
         or space.startswith(("mcp", "web"))
         or "__" in space.strip("_")

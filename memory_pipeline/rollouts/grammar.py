@@ -53,6 +53,7 @@ class Draft:
     task: int | None = None  # which task of the agent a typed prompt opened, 0 where logs don't tell tasks
     turn: int = 0
     opens_unit: bool = False  # a rollback undoes from here, or from an earlier such draft
+    wrapped: bool = False  # looks like the harness's words: a person's only if the log says so
     loss_behind: bool = False  # a line was lost right behind it, perhaps the one that would have told who spoke
 
     def event(self) -> Event:
@@ -253,13 +254,14 @@ class Sequencer:
     def settle_prompts(self, *, spoken: bool) -> None:
         """Decide every message in doubt: a person's prompt, or the harness's words.
 
-        One behind which a line was lost is the person's either way: the lost line may have said so.
+        One behind which a line was lost is the person's either way: the lost line may have said so. One that looks
+        like the harness's is the harness's.
         """
         if not self._held:
             return
         for draft in self._held:
             if draft.doubt is Doubt.PROMPT:
-                self.decide(draft, spoken=spoken or draft.loss_behind)
+                self.decide(draft, spoken=(spoken or draft.loss_behind) and not draft.wrapped)
         self._advance()
 
     def decide(self, draft: Draft, *, spoken: bool) -> None:
