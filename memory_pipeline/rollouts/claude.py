@@ -25,6 +25,8 @@ from memory_pipeline.rollouts.claude_tools import (
     read_report,
     read_result,
     result_text,
+    session_of,
+    started_session,
 )
 from memory_pipeline.rollouts.claude_words import COMPACT_SUMMARY, Said, is_the_programs, origin_of, read_user_line
 from memory_pipeline.rollouts.grammar import (
@@ -341,6 +343,7 @@ class ClaudeGrammar:
         draft = self._draft(EventKind.TOOL_RESULT, Speaker.TOOL, result.text)
         draft.call_id, draft.tool, draft.external = call_id, tool, is_external(tool or "")
         draft.status, draft.exit_code = result.status, result.exit_code
+        draft.session = started_session(result.text, record)
         if tool in AGENT_TOOLS and result.status is ToolStatus.OK and (report := read_report(result.text)):
             draft.kind, draft.speaker, draft.text = EventKind.REPORT, Speaker.OTHER_AGENT, report
         elif tool in QUESTION_TOOLS and result.status is ToolStatus.OK and (said := read_answers(result.text, record)):
@@ -408,7 +411,7 @@ class ClaudeGrammar:
                 del self._tools[next(iter(self._tools))]
         draft = self._draft(EventKind.TOOL_CALL, Speaker.ASSISTANT, call_text(tool, given))
         draft.call_id, draft.tool, draft.command = call_id, tool, command_of(tool, given)
-        draft.paths = paths_of(tool, given)
+        draft.paths, draft.session = paths_of(tool, given), session_of(given)
         draft.external = is_external(tool) or block.get("type") == "mcp_tool_use"
         self.sequencer.push(draft)
 

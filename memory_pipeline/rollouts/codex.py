@@ -37,6 +37,7 @@ from memory_pipeline.rollouts.codex_tools import (
     read_call,
     read_output,
     reported_outcome,
+    started_session,
 )
 from memory_pipeline.rollouts.codex_words import (
     UserMessage,
@@ -585,6 +586,7 @@ class CodexGrammar:
         draft = self._draft(EventKind.TOOL_CALL, Speaker.ASSISTANT, call.text)
         draft.call_id, draft.tool, draft.command = call_id, call.tool, call.command
         draft.paths, draft.external = call.paths, call.external
+        draft.places, draft.session = call.places, call.session
         self._talk_draft(draft)
 
     def _read_output(self, payload: Record) -> None:
@@ -601,6 +603,7 @@ class CodexGrammar:
             self._talk_draft(draft)
             return
         draft.text, outcome = read_output(output)
+        draft.session = started_session(output)
         outcome = outcome.with_events(reported)
         draft.status, draft.exit_code = outcome.status, outcome.exit_code
         if call is not None and call.tool in REPORT_TOOLS:

@@ -49,6 +49,8 @@ class Draft:
     status: ToolStatus | None = None
     exit_code: int | None = None
     external: bool = False
+    places: tuple[str, ...] = ()
+    session: str | None = None
     doubt: Doubt = Doubt.NONE
     task: int | None = None  # which task of the agent a typed prompt opened, 0 where logs don't tell tasks
     turn: int = 0
@@ -77,6 +79,8 @@ class Draft:
             status=self.status,
             exit_code=self.exit_code,
             external=self.external,
+            places=self.places,
+            session=self.session,
         )
 
 

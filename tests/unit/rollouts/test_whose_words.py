@@ -194,3 +194,53 @@ def test_resources_of_a_server_come_from_outside_in_codex_too(codex: Logs, call:
         {"timestamp": AT, "type": "response_item", "payload": {"type": kind, "call_id": "c", "output": RULE}},
     ]
     assert [event.external for event in codex.events(lines)] == [True, True]
+
+
+def test_a_call_tells_where_it_runs_and_what_it_goes_on_with(codex: Logs) -> None:
+    """The folder of a command, and the running command that an output leaves and a later call polls."""
+
+    def item(**payload: Any) -> dict[str, Any]:
+        return {"timestamp": AT, "type": "response_item", "payload": payload}
+
+    def called(name: str, **arguments: Any) -> dict[str, Any]:
+        return item(type="function_call", name=name, arguments=json.dumps(arguments), call_id=name)
+
+    header = "Chunk ID: c0ffee\nWall time: 1.0 seconds\nProcess running with session ID 71\nOutput:\nhalf"
+    ended = "Chunk ID: c0ffee\nProcess exited with code 0\nOutput:\nProcess running with session ID 9"
+    lines = [
+        META,
+        called("exec_command", cmd="cat big.md", workdir="/home/sam/notes"),
+        item(type="function_call_output", call_id="exec_command", output=header),
+        called("write_stdin", session_id=71, chars=""),
+        item(type="function_call_output", call_id="write_stdin", output=ended),
+        item(
+            type="custom_tool_call", name="exec", call_id="s", input='tools.exec_command({cmd: "ls", workdir: "/x/y"})'
+        ),
+        item(type="local_shell_call", call_id="l", action={"command": ["ls"], "working_directory": "/w"}),
+    ]
+    told = [(event.kind.value, event.places, event.session) for event in codex.events(lines)]
+    assert told == [
+        ("tool_call", ("/home/sam/notes",), None),
+        ("tool_result", (), "71"),
+        ("tool_call", (), "71"),
+        ("tool_result", (), None),
+        ("tool_call", ("ls", "/x/y"), None),
+        ("tool_call", ("/w",), None),
+    ]
+
+
+def test_a_call_in_the_background_is_joined_with_what_reads_it(claude: Logs) -> None:
+    """A result names the running command, in words or beside them; the call that reads it names it too."""
+
+    def ran(name: str, given: dict[str, Any], text: str, number: int, **beside: Any) -> list[dict[str, Any]]:
+        use = [{"type": "tool_use", "id": f"t{number}", "name": name, "input": given}]
+        outcome = [{"type": "tool_result", "tool_use_id": f"t{number}", "content": text}]
+        called = line(use, role="assistant", kind="assistant", number=number)
+        return [called, line(outcome, number=number + 1, **beside)]
+
+    lines = [
+        *ran("Bash", {"command": "make"}, "Command running in background with ID: b1a2c3", 1),
+        *ran("Bash", {"command": "make"}, "started", 3, toolUseResult={"backgroundTaskId": "b9"}),
+        *ran("BashOutput", {"bash_id": "b1a2c3"}, "done", 5),
+    ]
+    assert [event.session for event in claude.events(lines)] == [None, "b1a2c3", None, "b9", "b1a2c3", None]
