@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
@@ -153,15 +153,11 @@ def _secrets_as_written(text: str) -> Iterator[_Span]:
         folded = text.replace("\u0130", "I").lower()
     yield from _private_keys(text)
     yield from _tokens(text)
-    for literal, places in rules.places():
-        for position in _occurrences(folded, literal):
-            for place in places:
-                match = rules.compiled(place.pattern, ignore_case=True).match(text, position)
-                if match and place.accept(match["secret"]):
-                    yield _Span(*match.span("secret"), place.kind)
+    present = {hint for hint in rules.hints() if hint in folded}
+    yield from _placed(text, folded, present)
     for keyword in rules.KEYWORDS:
         examined = 0
-        for position in _occurrences(folded, keyword):
+        for position in _occurrences(folded, keyword) if keyword in present else ():
             # A value may hold many more keywords. Those get a short look, or a long one would be read over and over.
             longest = _LONGEST_VALUE if position >= examined else _LONGEST_INNER_VALUE
             if not rules.may_name_a_secret(folded, position, keyword):
@@ -171,13 +167,57 @@ def _secrets_as_written(text: str) -> Iterator[_Span]:
                 examined = max(examined, value.end)
                 if value.secret:
                     yield value.secret
-    if not text.isascii():
-        for keyword in rules.HAN_KEYWORDS:
-            for position in _occurrences(text, keyword):
-                after = rules.compiled(rules.AFTER_NAME).match(text, position + len(keyword))
-                value = _value_of(text, _Name("password", keyword, "", after), _LONGEST_VALUE) if after else None
+    if "secret" in present:
+        yield from _kubernetes_secrets(text, folded)
+    yield from _foreign(text, folded)
+
+
+def _placed(text: str, folded: str, present: Container[str]) -> Iterator[_Span]:
+    """Yield the secrets in known places, by the literals that open them; ``present`` are the hints that occur."""
+    for hint, literals in rules.places():
+        for literal, places in literals if hint in present else ():
+            for position in _occurrences(folded, literal):
+                for place in places:
+                    match = rules.compiled(place.pattern, ignore_case=True).match(text, position)
+                    if match and place.accept(match["secret"]):
+                        yield _Span(*match.span("secret"), place.kind)
+
+
+def _foreign(text: str, folded: str) -> Iterator[_Span]:
+    """Yield the values of what other languages call a password."""
+    for hint, words, is_vague in (*rules.FOREIGN_WORDS, *(() if text.isascii() else rules.NON_ASCII_WORDS)):
+        for word in words if hint in folded else ():
+            for position in _occurrences(folded, word):
+                end = position + len(word)
+                # A Latin or Cyrillic word stands by itself; in the other scripts nothing parts one word from the next.
+                if is_vague and (text[max(0, position - 1) : position].isalnum() or text[end : end + 1].isalnum()):
+                    continue
+                after = rules.compiled(rules.AFTER_NAME).match(text, end)
+                value = (
+                    _value_of(text, _Name("password", text[position:end], "", after), _LONGEST_VALUE) if after else None
+                )
                 if value and value.secret:
                     yield value.secret
+
+
+def _kubernetes_secrets(text: str, folded: str) -> Iterator[_Span]:
+    """Yield what stands under ``data`` in a Kubernetes document of kind Secret: base64, and text without any name."""
+    examined = 0
+    for position in _occurrences(folded, "secret"):
+        if position < examined or not rules.compiled(rules.KUBERNETES_KIND).search(
+            text, max(0, position - 12), position
+        ):
+            continue
+        if text[position + 6 : position + 7].isalnum():
+            continue
+        start = max(examined, position - rules.LONGEST_KUBERNETES, text.rfind("\n---", 0, position))
+        end = text.find("\n---", position, position + rules.LONGEST_KUBERNETES)
+        examined = end if end >= 0 else min(len(text), position + rules.LONGEST_KUBERNETES)
+        for block in rules.compiled(rules.KUBERNETES_DATA).finditer(text, start, examined):
+            for match in rules.compiled(rules.KUBERNETES_VALUE).finditer(text, *block.span()):
+                value = match["secret"]
+                if len(value) >= 4 and not rules.is_reference(value) and value != "null":
+                    yield _Span(*match.span("secret"), "secret")
 
 
 def _occurrences(text: str, literal: str) -> Iterator[int]:
@@ -258,7 +298,7 @@ def _tokens(text: str) -> Iterator[_Span]:
             jwt = rules.compiled(rules.JWT).match(text, opening)
             if jwt:
                 yield _Span(*jwt.span(), "jwt")
-        if text.endswith(".", 0, start):
+        if text[start - 1 : start] in rules.PREFIX_ENDS:
             yield from _dotted_token(text, start)
 
 
@@ -288,6 +328,8 @@ def _named_value(text: str, position: int, length: int, longest: int) -> _Value 
     lowest = max(0, position - _LONGEST_NAME)
     if text[max(0, begin - 1) : begin] == " " and text[position : position + 3].lower() == "key":
         begin -= 1  # "API key"
+    if text[rest_start : rest_start + 1] in ("e", "E") and text[max(0, position - 7) : position].lower() == "mot de ":
+        begin = position - 7  # "mot de passe"
     while begin > lowest and text[begin - 1] in _NAME_CHARACTERS:
         begin -= 1
     before, written, rest = text[begin:position], text[position:rest_start], text[rest_start:rest_end]
@@ -373,13 +415,14 @@ def _value_of(text: str, name: _Name, longest: int) -> _Value | None:
     """Return what follows a name: after a separator, after a flag of a command, or as a sentence says it."""
     after = name.after
     start = after.end()
-    flag = name.text.startswith("--")
+    flag = name.text.startswith("-")
     said = not (after["sep"] or after["tag"] or flag)
-    if said and name.text.lower().endswith("pass"):
+    if said and name.text.lower().endswith("pass") and not _stands_with_its_user(text, name):
         return None  # a verb
-    if after["space"] and not flag and name.kind != "password":
+    if (after["space"] or after["arrow"]) and not flag and name.kind != "password":
         return None
-    surely = bool(after["space"] or after["changed"])  # no word is taken for a value there: "set to expire"
+    # No word is taken for a value there: "set to expire".
+    surely = bool(after["space"] or after["changed"] or after["abroad"] or after["arrow"])
     if after["tag"]:
         closing = rules.compiled(r"([^<\s]{3,200})</").match(text, start)
         if name.left != "<" or not closing:
@@ -395,6 +438,7 @@ def _value_of(text: str, name: _Name, longest: int) -> _Value | None:
             accepted = rules.accepts_prose(quoted[group], name.kind, followed_by="", quoted=True)
         else:
             accepted = rules.accepts_quoted(quoted[group], name.kind, literal=_holds_no_code(name))
+        accepted = accepted and _is_told_enough(name, quoted[group])
         return _Value(quoted.end(), _Span(*quoted.span(group), name.kind) if accepted else None)
     bare = rules.compiled(rules.BARE).match(text, start, start + longest)
     if not bare:
@@ -408,7 +452,21 @@ def _value_of(text: str, name: _Name, longest: int) -> _Value | None:
         accepted = rules.accepts_prose(value, name.kind, followed_by=followed_by, quoted=False)
     else:
         accepted = _accepts_assigned(value, name, followed_by)
+    accepted = accepted and _is_told_enough(name, value)
     return _Value(bare.end(), _Span(start, end, name.kind) if accepted else None)
+
+
+def _stands_with_its_user(text: str, name: _Name) -> bool:
+    """Whether a user's name stands right before ``pass``: then it is no verb ("user kim pass …")."""
+    begin = name.after.start() - len(name.text)
+    return rules.compiled(rules.USER_BEFORE).search(text, max(0, begin - 90), begin) is not None
+
+
+def _is_told_enough(name: _Name, value: str) -> bool:
+    """Whether name and value together tell of a secret: what a name leaves open, the value must say."""
+    if rules.is_surely_secret(value, name.kind) or (name.kind == "password" and _holds_no_code(name)):
+        return True
+    return not rules.is_vague_name(name.text)
 
 
 def _accepts_assigned(value: str, name: _Name, followed_by: str) -> bool:
@@ -437,4 +495,9 @@ def _is_verb(name: _Name, value: str) -> bool:
 def _holds_no_code(name: _Name) -> bool:
     """Whether a value stands in an environment file, after a flag of a command or in a URL: there it is no variable."""
     in_environment = name.text.isupper() and (name.after["sep"] or "").strip() == "=" and " " not in name.after[0]
-    return in_environment or name.text.startswith("--") or name.left in ("?", "&")
+    return in_environment or name.text.startswith("-") or name.left in ("?", "&") or _is_header(name)
+
+
+def _is_header(name: _Name) -> bool:
+    """Whether the name is that of a request's header: ``X-Api-Key``."""
+    return name.text[:2].lower() == "x-" and (name.after["sep"] or "").strip() == ":"

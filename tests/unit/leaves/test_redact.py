@@ -69,6 +69,25 @@ TOKENS = {
     "supabase-key": ("sb_", "secret_", LETTERS[:22], "_", LETTERS[:8]),
     "nuget-key": ("oy", "2", LETTERS[:43].lower()),
     "facebook-token": ("EAA", "CEd", LETTERS[:60]),
+    "anthropic-key session": ("sk-", "ant-oat01-", LETTERS[:60]),
+    "stripe-key webhook": ("wh", "sec_", LETTERS[:32]),
+    "twilio-key": ("S", "K", HEX[:32]),
+    "shopify-token": ("sh", "pat_", HEX[:32]),
+    "age-key": ("AGE-SECRET-", "KEY-1", LETTERS[:58].upper()),
+    "google-token refresh": ("1/", "/0g", LETTERS[:60]),
+    "discord-token": ("MTIzNDU2", "Nzg5MDEyMzQ1Njc4", ".GFakeF.", LETTERS[:38]),
+    "discord-token account": ("mf", "a.", LETTERS, LETTERS[:12]),
+    "fly-token old": ("fo", "1_", LETTERS[:43]),
+    "pypi-token other": ("py", "pi-", LETTERS[:60]),
+    "dropbox-token": ("s", "l.", LETTERS[:60], "-", LETTERS[:60]),
+    "dropbox-token short": ("s", "l.u.", LETTERS, LETTERS[:30]),
+    "azure-secret": ("Fak8", "Q~", LETTERS[:34]),
+    "service-token linear": ("lin_", "api_", LETTERS[:40]),
+    "service-token notion": ("nt", "n_", LETTERS[:46]),
+    "service-token notion old": ("sec", "ret_", LETTERS[:43]),
+    "service-token new relic": ("NR", "AK-", LETTERS[:27].upper()),
+    "service-token grafana": ("gl", "sa_", LETTERS[:32], "_", HEX[:8]),
+    "service-token atlassian": ("ATA", "TT3xFfGF0", LETTERS[:60]),
 }
 GITHUB = "".join(TOKENS["github-token"])
 PEM = "".join(
@@ -167,6 +186,36 @@ ASSIGNED = [
     ("tool --api-key=fake123", "fake123", "api-key"),
     ("ALTER USER sam WITH PASSWORD 'hunter2'", "hunter2", "password"),
     ("CREATE USER sam IDENTIFIED BY 'hunter2'", "hunter2", "password"),
+    # other languages
+    ("Passwort: hunter2", "hunter2", "password"),
+    ("PASSWORT=geheim", "geheim", "password"),
+    ('"kennwort": "hunter2"', "hunter2", "password"),
+    ("mot de passe : hunter2", "hunter2", "password"),
+    ("mot_de_passe=hunter2", "hunter2", "password"),
+    ("contraseña: hunter2", "hunter2", "password"),
+    ("db_contrasena = hunter2", "hunter2", "password"),
+    ("SENHA=secreta", "secreta", "password"),
+    ("wachtwoord: hunter2", "hunter2", "password"),
+    ("hasło: hunter2", "hunter2", "password"),
+    ("şifre: hunter2", "hunter2", "password"),
+    ("lösenord: 482913", "482913", "password"),
+    ("пароль: hunter2", "hunter2", "password"),
+    ("パスワード：hunter2", "hunter2", "password"),
+    ("비밀번호: hunter2", "hunter2", "password"),
+    ("암호=hunter2", "hunter2", "password"),
+    # flags with one dash
+    ("keytool -genkey -storepass hunter2 -alias x", "hunter2", "password"),
+    ("keytool -genkey -keypass swordfish -alias x", "swordfish", "password"),
+    ("tool -password swordfish -v", "swordfish", "password"),
+    ("tool -token fake123456", "fake123456", "token"),
+    # names that say little, with values that say enough
+    ("STRIPE_KEY=abcdef123456", "abcdef123456", "api-key"),
+    ("VITE_MAPS_KEY: 'FakeFake0123'", "FakeFake0123", "api-key"),
+    ("AZURE_STORAGE_KEY=FakeFake/0123+FAKE==", "FakeFake/0123+FAKE==", "api-key"),
+    # headers
+    ("X-Api-Key: AbCdEfGhIj", "AbCdEfGhIj", "api-key"),
+    ("-H 'x-auth-token: abcdefghij'", "abcdefghij", "token"),
+    ('{\\\\\\"password\\\\\\": \\\\\\"hunter2\\\\\\"}', "hunter2", "password"),
 ]
 PLACED = [
     (
@@ -224,6 +273,26 @@ PLACED = [
     ("machine host.example login sam password hunter2", "hunter2", "password", None),
     ("https://hooks.slack" + ".com/services/T0FAKEFAK/B0FAKEFAK/" + LETTERS[:24], "T0FAKEFAK", "webhook", None),
     (f"https://discord.example/api/webhooks/123456789012/{LETTERS[:40]}", LETTERS[:40], "webhook", None),
+    ("Authorization: Bearer abcdefghijklmnop", "abcdefghijklmnop", "authorization", None),
+    ("machine git.example\n  login sam\n  password swordfish", "swordfish", "password", None),
+    (
+        "db.example:5432:shop:sam:swordfish",
+        "swordfish",
+        "password",
+        "db.example:5432:shop:sam:[redacted:password]",
+    ),
+    ("localhost:5433:*:sam:hunter2", "hunter2", "password", None),
+    ("*:*:*:sam:hunter2", "hunter2", "password", None),
+    ("db.example:6000:*:sam:hunter2", "hunter2", "password", None),
+    ("docker login -u sam --password swordfish r.example", "swordfish", "password", None),
+    ("mongosh -u sam -p swordfish shop", "swordfish", "password", None),
+    ("htpasswd -bc users sam hunter2", "hunter2", "password", "htpasswd -bc users sam [redacted:password]"),
+    ("echo 'sam:hunter2' | sudo chpasswd", "hunter2", "password", "echo 'sam:[redacted:password]' | sudo chpasswd"),
+    ("login: sam / hunter2", "hunter2", "password", "login: sam / [redacted:password]"),
+    ("creds: sam:hunter2", "hunter2", "password", None),
+    ("DB_CREDENTIALS=sam:hunter2", "hunter2", "password", None),
+    ("the root pw is hunter2", "hunter2", "password", None),
+    (f"bot 123456:AA{LETTERS[:33]}", LETTERS[:33], "telegram-token", None),
     (f"https://api.telegram.example/bot123456789:AA{LETTERS[:33]}/x", LETTERS[:33], "telegram-token", None),
 ]
 SAID = [
@@ -247,6 +316,25 @@ SAID = [
     ("密码改成 hunter2 了", "hunter2", "password"),
     ("token 为 fake123456", "fake123456", "token"),
     ("密钥是「fake123456」", "fake123456", "password"),
+    ("Das Passwort ist hunter2.", "hunter2", "password"),
+    ("Kennwort lautet hunter2", "hunter2", "password"),
+    ("le mot de passe est hunter2", "hunter2", "password"),
+    ("la contraseña es hunter2", "hunter2", "password"),
+    ("a senha é hunter2", "hunter2", "password"),
+    ("la password è hunter2", "hunter2", "password"),
+    ("пароль hunter2", "hunter2", "password"),
+    ("Пароль от базы: hunter2", "hunter2", "password"),
+    ("пароль — hunter2", "hunter2", "password"),
+    ("パスワードは hunter2 です", "hunter2", "password"),
+    ("パスワードはhunter2です", "hunter2", "password"),
+    ("비밀번호는 hunter2입니다", "hunter2", "password"),
+    ("Password for staging = hunter2", "hunter2", "password"),
+    ("the password of root = hunter2", "hunter2", "password"),
+    ("password (staging): hunter2", "hunter2", "password"),
+    ("password -> hunter2", "hunter2", "password"),
+    ("my password's hunter2", "hunter2", "password"),
+    ("user kim pass hunter2", "hunter2", "password"),
+    ("login kim, pass hunter2x please", "hunter2x", "password"),
 ]
 
 APART = [
@@ -281,6 +369,14 @@ APART = [
     ("https://Fake0fake1Fa@host.example/x", "Fake0fake1Fa", "url-credential"),
     ("https://fakefakefakefakefakefakefakefake@host.example/x", "fake" * 8, "url-credential"),
     ("FlyV1 " + LETTERS[:40], LETTERS[:40], "fly-token"),
+    ("kind: Secret\nmetadata:\n  name: db\ndata:\n  conn: RmFrZUZha2U=\n", "RmFrZUZha2U=", "secret"),
+    ("data:\n  conn: RmFrZUZha2U=\nkind: Secret\n", "RmFrZUZha2U=", "secret"),
+    ("kind: Secret\nstringData:\n  conn: 'swordfish'\n", "swordfish", "secret"),
+    ("- data:\n- kind: x\n---\nkind: Secret\ndata:\n    conn: RmFrZQ==", "RmFrZQ==", "secret"),
+    ('{"kind":"Secret","data":{"conn":"RmFrZUZha2U="}}', "RmFrZUZha2U=", "secret"),
+    ('{"data": {\n "conn": "RmFrZUZha2U="\n},\n "kind": "Secret"}', "RmFrZUZha2U=", "secret"),
+    ('{\\"kind\\":\\"Secret\\",\\"data\\":{\\"conn\\":\\"RmFrZUZha2U=\\"}}', "RmFrZUZha2U=", "secret"),
+    ("kind: Secret\\ndata:\\n  conn: RmFrZUZha2U=\\n", "RmFrZUZha2U=", "secret"),
 ]
 
 
@@ -476,6 +572,76 @@ HARMLESS = [
     "AKCp",
     "FlyV1 tokens are long",
     "Private-Lines: 14",
+    # the same in other languages
+    "Passwort: erforderlich",
+    "Das Passwort ist falsch.",
+    "Passwort vergessen?",
+    '"password": "Passwort"',
+    '"password": "Mot de passe"',
+    "passwortgeschützt: ja123456",
+    "la contraseña es obligatoria.",
+    "contraseña: obligatoria",
+    "a senha é muito curta",
+    "senhas: abc123x",
+    "mot de passe oublié",
+    "le mot de passe est requis.",
+    "пароль обязателен",
+    "пароль: обязательный",
+    "パスワードは必須です",
+    "パスワードは8文字以上です",
+    "비밀번호는 필수입니다",
+    "비밀번호를 입력하세요",
+    # names that say little
+    "CACHE_KEY=deps-3fcb839aab1f",
+    "SORT_KEY=created_at_2024",
+    "PUBLIC_KEY=abcdef1234567890",
+    "FEATURE_KEY=checkout-v2",
+    "const STORAGE_KEY = 'shopCartV2'",
+    "TRANSLATION_KEY: cart2total",
+    "KEY=build-2024-01",
+    "key: ${{ runner.os }}-pip-abc123",
+    # what only looks like a place
+    "perm:*:read:users2 x",
+    "git:*:main:abc1",
+    "arn:aws:s3:::bucket/*",
+    "src/a.py:5432:17: error: x",
+    "0.0.0.0:5432:5432",
+    "login: src/auth2.py",
+    "login: GET /api/v2",
+    "creds: see vault2",
+    "credentials: 'same-origin'",
+    "mongo -p",
+    "mkdir -p a1b2c3",
+    "-storepass $STOREPASS",
+    "-pass env:DB_PASS",
+    "-token",
+    "pw is required",
+    "pw = getpass()",
+    "user tests pass py3.11",
+    "the user can pass param1 here",
+    "the test user: pass 12",
+    "password (optional): string",
+    "password (min 8): required",
+    "Password for 'https://sam@git.example': ",
+    "password -> hash",
+    "password — see docs/setup.md",
+    "token -> token2",
+    "$this->password",
+    "X-Api-Key: string",
+    "X-Api-Key: ${API_KEY}",
+    "Authorization: required",
+    "kind: Secret\nmetadata:\n  name: shop-tls\n",
+    "kind: ConfigMap\ndata:\n  conn: host2port\n",
+    "kind: SecretStore\ndata:\n  conn: abcdef12\n",
+    "kind: Secret\ndata:\n  conn: {{ .Values.conn | b64enc }}\n",
+    "kind: Secret\nstringData:\n  conn: ${DB_CONN}\n",
+    "http://x.example/1//0/abcdefghijklmnop",
+    "NotificationServiceHandler.create.something_really_long_method_name",
+    "OrderServiceImplementation12.create.something_really_long_method_name",
+    "sl.example.com",
+    "ssl.context",
+    "pypi-attestations-0.0.28-py3-none-any.whl",
+    "fo1_",
     # colours between words
     "\x1b[32mtests/test_\x1b[1mcart\x1b[0m.py\x1b[0m 12 passed",
     "\x1b[1mtoken\x1b[0m: \x1b[36mstring\x1b[0m",
@@ -521,6 +687,22 @@ def test_a_private_key_whose_beginning_was_cut_is_masked_from_where_it_starts() 
     masked = redact("[output trimmed]\n" + PEM[60:] + "\nafter")
 
     assert masked.text == "[output trimmed]\n[redacted:private-key]\nafter"
+
+
+@pytest.mark.parametrize(
+    ("kind", "headers"),
+    [
+        ("RSA", "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0123456789ABCDEF\n\n"),
+        ("PGP", "Version: GnuPG v2\nComment: fake\n\n"),
+        ("OPENSSH", ""),
+    ],
+)
+def test_a_private_key_that_was_cut_is_masked_whatever_its_headers(kind: str, headers: str) -> None:
+    """What stands between the first line and the base64 does not save the key; nor does a cut in its first line."""
+    begin = f"-----BEGIN {kind} PRIV" + "ATE KEY" + (" BLOCK" if kind == "PGP" else "") + "-----\n"
+
+    assert redact(f"{begin}{headers}{LETTERS[:64]}\n{LETTERS[:64]}\n").text.strip() == "[redacted:private-key]"
+    assert redact(f"{begin}{headers}{LETTERS[:20]}").text == "[redacted:private-key]"
 
 
 def test_a_secret_split_by_invisible_characters_is_masked() -> None:
@@ -689,6 +871,19 @@ def test_lines_do_not_change_each_other(secret_line: str, harmless_line: str) ->
         "dp.st.",
         "fm2_" + "a" * 12 + "+",
         "eyJ" + "a" * 12 + "..",
+        "kind: secret\n",
+        "kind: secret\ndata:\n a: b\n",
+        '"kind":"secret","data":{"a":"b"},',
+        ":*:a",
+        ":5432:a:b",
+        "mot de passe ",
+        "user a pass b1",
+        "login: a ",
+        "MTIz" * 6 + ".",
+        "1//0",
+        "kennwort ",
+        "пароль от ",
+        "パスワードは",
     ],
 )
 def test_time_grows_with_the_length_alone(piece: str) -> None:
