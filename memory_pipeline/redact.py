@@ -29,6 +29,8 @@ _LONGEST_LEFT = 400
 _LONGEST_VALUE = 64_000
 _LONGEST_INNER_VALUE = 100
 _NEAR_LINES = 3
+#: In a request's header, a value of so many letters and digits is no word.
+_HEADER_VALUE_CHARS = 10
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -97,8 +99,10 @@ def _masked(text: str, spans: list[_Span]) -> tuple[str, list[int]]:
 
 
 def _secrets_near(text: str, marks: list[int]) -> Iterator[_Span]:
-    """Yield the secrets in the lines that hold a mark, or are near one. Only private keys span more lines."""
+    """Yield the secrets in the lines that hold a mark, or are near one. Keys and documents span more lines."""
     yield from _private_keys(text)
+    if "data" in text:
+        yield from _kubernetes_secrets(text, _folded(text))
     done = 0
     for mark in marks:
         if mark < done:
@@ -148,9 +152,7 @@ def _secrets_as_written(text: str) -> Iterator[_Span]:
     """Yield every secret found; spans may overlap, and of two that begin together the first is the better named."""
     if len(text) < 6:
         return
-    folded = text.lower()
-    if len(folded) != len(text):  # this one letter grows when folded, and would shift every position after it
-        folded = text.replace("\u0130", "I").lower()
+    folded = _folded(text)
     yield from _private_keys(text)
     yield from _tokens(text)
     present = {hint for hint in rules.hints() if hint in folded}
@@ -170,6 +172,13 @@ def _secrets_as_written(text: str) -> Iterator[_Span]:
     if "secret" in present:
         yield from _kubernetes_secrets(text, folded)
     yield from _foreign(text, folded)
+
+
+def _folded(text: str) -> str:
+    """Return the text in lower case, of the same length."""
+    folded = text.lower()
+    # This one letter grows when folded, and would shift every position after it.
+    return folded if len(folded) == len(text) else text.replace("\u0130", "I").lower()
 
 
 def _placed(text: str, folded: str, present: Container[str]) -> Iterator[_Span]:
@@ -253,7 +262,8 @@ def _private_keys(text: str) -> Iterator[_Span]:
         following = begins[index + 1][0] if index + 1 < len(begins) else len(text)
         limit = min(following, opened + rules.LONGEST_PEM)
         if next_end < len(ends) and ends[next_end][0] < limit:
-            yield _Span(start, ends[next_end][1], "private-key")
+            if rules.compiled(rules.PEM_CONTENT).search(text, opened, ends[next_end][0]):
+                yield _Span(start, ends[next_end][1], "private-key")
         else:
             body = rules.compiled(rules.PEM_BODY).match(text, opened, limit)
             if body and body.end() > opened:
@@ -262,8 +272,9 @@ def _private_keys(text: str) -> Iterator[_Span]:
     previous = 0
     for start, closed in ends:
         if bisect_left(opened_at, previous) == bisect_left(opened_at, start):
-            begin = max(previous, start - rules.LONGEST_PEM)
-            yield _Span(_start_of_cut_key(text, begin, start), closed, "private-key")
+            begin = _start_of_cut_key(text, max(previous, start - rules.LONGEST_PEM), start)
+            if begin < start:
+                yield _Span(begin, closed, "private-key")
         previous = closed
 
 
@@ -476,7 +487,7 @@ def _accepts_assigned(value: str, name: _Name, followed_by: str) -> bool:
     return rules.accepts_bare(
         value,
         name.kind,
-        literal=_holds_no_code(name),
+        literal=_holds_no_code(name) or (_is_header(name) and value.isalnum() and len(value) >= _HEADER_VALUE_CHARS),
         spaced="=" in separator and " " in name.after[0],
         followed_by=followed_by,
     )
@@ -495,7 +506,7 @@ def _is_verb(name: _Name, value: str) -> bool:
 def _holds_no_code(name: _Name) -> bool:
     """Whether a value stands in an environment file, after a flag of a command or in a URL: there it is no variable."""
     in_environment = name.text.isupper() and (name.after["sep"] or "").strip() == "=" and " " not in name.after[0]
-    return in_environment or name.text.startswith("-") or name.left in ("?", "&") or _is_header(name)
+    return in_environment or name.text.startswith("-") or name.left in ("?", "&")
 
 
 def _is_header(name: _Name) -> bool:

@@ -334,14 +334,14 @@ PLACES: tuple[Place, ...] = (
         )
         for literal, pattern in (
             (":543", r":543\d:[^:\[\s\"'\\]{1,60}:"),
-            (":*:", r"(?:(?<=:\d{4}):\*:|(?<=:\d{5}):\*:|:\*:[^:\[\s\"'\\]{1,60}:)"),
+            (":*:", r"(?:(?<=:\d{4}):\*:|(?<=:\d{5}):\*:|(?<=\*):\*:[^:\[\s\"'\\]{1,60}:)"),
         )
     ),
     Place(
         kind="password",
         literal="curl ",
         pattern=(
-            r"curl (?:[^\n|;]{0,200}?\s)?(?:-[a-zA-Z]{0,5}u|--user|--proxy-user)[ =]{0,3}[\"']?[^\s:\"']{1,100}:"
+            r"curl (?:[^\n|;]{0,200}?[ \t])?(?:-[a-zA-Z]{0,5}u|--user|--proxy-user)[ =]{0,3}[\"']?[^\s:\"'\[]{1,100}:"
             r"(?P<secret>(?!\[redacted)[^\s\"'\\|;]{1,200})"
         ),
         accept=_is_literal,
@@ -357,7 +357,7 @@ PLACES: tuple[Place, ...] = (
         Place(
             kind="password",
             literal=f"{client}",
-            pattern=rf"{client}[\w\-]{{0,12}} (?:[^\n|;]{{0,300}}?\s)?-p(?P<quote>[\"']?)"
+            pattern=rf"{client}[\w\-]{{0,12}} (?:[^\n|;]{{0,300}}?[ \t])?-p(?P<quote>[\"']?)"
             r"(?P<secret>(?!ort|rotocol|ipe|ager|lugin|=)(?:[^\s\"'|;&<>`]){3,100})",
             accept=_is_literal,
         )
@@ -366,13 +366,13 @@ PLACES: tuple[Place, ...] = (
     Place(
         kind="password",
         literal="redis-cli ",
-        pattern=rf"redis-cli (?:[^\n|;]{{0,300}}?\s)?-a{_OPTION_VALUE}",
+        pattern=rf"redis-cli (?:[^\n|;]{{0,300}}?[ \t])?-a{_OPTION_VALUE}",
         accept=_is_literal,
     ),
     Place(
         kind="password",
         literal="login",
-        pattern=rf"(?<![\w-])login (?:[^\n|;]{{0,300}}?\s)?-p{_OPTION_VALUE}",
+        pattern=rf"(?<![\w-])login (?:[^\n|;]{{0,300}}?[ \t])?-p(?!ass|ort|rofile){_OPTION_VALUE}",
         accept=_is_literal,
     ),
     Place(
@@ -430,7 +430,7 @@ PLACES: tuple[Place, ...] = (
     Place(
         kind="password",
         literal="mongo",
-        pattern=rf"mongo(?:sh|dump|restore|import|export)? (?:[^\n|;]{{0,300}}?\s)?-p{_OPTION_VALUE}",
+        pattern=rf"mongo(?:sh|dump|restore|import|export)? (?:[^\n|;]{{0,300}}?[ \t])?-p(?!ass|ort){_OPTION_VALUE}",
         accept=_is_literal,
     ),
     Place(
@@ -461,6 +461,8 @@ PEM_BODY = (
     r"|(?:\s|\\[rn]){1,8}(?=[A-Za-z0-9+/]{0,30}[A-Z])[A-Za-z0-9+/]{8,31}={0,2}\s*\Z)?"
 )
 LONGEST_PEM = 16_384
+#: What a key holds, and two marks side by side in code do not.
+PEM_CONTENT = r"[A-Za-z0-9+/]{8}"
 
 # --- A name with a value --------------------------------------------------------------------------------------------
 
@@ -607,7 +609,7 @@ USER_BEFORE = (
 )
 
 #: A Kubernetes document of kind Secret, as YAML or JSON: its kind, the block of its values, and each value.
-KUBERNETES_KIND = r"(?i)\bkind\\*[\"']?\s{0,3}:\s{0,3}\\*[\"']?\Z"
+KUBERNETES_KIND = r"(?i)kind\\*[\"']?\s{0,3}:\s{0,3}\\*[\"']?\Z"
 LONGEST_KUBERNETES = 20_000
 KUBERNETES_DATA = (
     r"(?:^|(?<=\n)|(?<=\\n))(?P<indent>[ ]{0,20})(?:data|stringData):[ ]{0,4}(?:\r?\n|\\n)"
