@@ -282,6 +282,7 @@ class ClaudeGrammar:
             # Words beside a result: an interruption, or what was typed with a refusal.
             content = [block for block in content if block not in results] if isinstance(content, list) else []
             record = {**record, "message": {**table(record.get("message")), "content": content}}
+            record |= {"toolUseResult": None, "sourceToolAssistantUUID": None}  # those are the result's
         user = read_user_line(record)
         if user.said is Said.PROMPT and results and not any(refused):
             self._read_context(record, user.text)

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any
 
 from memory_pipeline.rollouts.grammar import image_marker, table
-from memory_pipeline.rollouts.wrappers import is_set, is_wrapped_whole
+from memory_pipeline.rollouts.wrappers import is_cut_block, is_set, is_wrapped_whole
 
 _SHELL = re.compile(r"<bash-input>(.*)</bash-input>", re.DOTALL)
 _SHELL_OUTPUT = re.compile(r"(?:<bash-stdout>(.*?)</bash-stdout>)?\s*(?:<bash-stderr>(.*?)</bash-stderr>)?", re.DOTALL)
@@ -20,11 +20,13 @@ _REPORT_BODY = re.compile(r"<result>(.*)</result>", re.DOTALL)
 _PROGRAM = re.compile(
     r"<(?:command-name|command-message|command-args|local-command-stdout|local-command-stderr|local-command-caveat)>"
 )
+# What says of a line that the program wrote it; and what only lines bear that came out of a tool or of another agent.
+_PROGRAM_MARKS = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isSynthetic")
+_TOOL_MARKS = ("sourceToolUseID", "sourceToolAssistantUUID", "toolUseResult", "agentId", "isApiErrorMessage")
 _HARNESS = re.compile(
     r"<(system-reminder|session-start-hook|user-prompt-submit-hook|post-tool-use-hook|pre-tool-use-hook|"
     r"ide_opened_file|ide_selection|ide_diagnostics|new-diagnostics|mcp-resource-update|mcp-polling-update|"
-    r"tools-used-before-summary|channel|tick)\b[^>]*>.*</\1>",
-    re.DOTALL,
+    r"tools-used-before-summary|channel|tick|task-notification|agent-notification|teammate-message)\b[^>]*>"
 )
 _HARNESS_SAYS = (
     "Caveat: The messages below ",
@@ -87,16 +89,18 @@ def read_user_line(record: Mapping[str, Any]) -> UserLine:
 def is_the_programs(record: Mapping[str, Any]) -> bool:
     """Whether a line says of itself that no person typed it: by a mark, or by another role in the message."""
     role = table(record.get("message")).get("role")
-    return is_set(record, "isMeta") or is_set(record, "isCompactSummary") or role not in (None, "user")
+    return role not in (None, "user") or any(is_set(record, mark) for mark in _PROGRAM_MARKS)
 
 
 def origin_of(record: Mapping[str, Any]) -> Any:
     """Give where a prompt came from, None when the record doesn't say; ``human`` is a person."""
     origin = record.get("origin")
-    return origin.get("kind") if isinstance(origin, dict) else origin
+    return origin["kind"] if isinstance(origin, dict) and "kind" in origin else origin or None
 
 
 def _by_wrappers(record: Mapping[str, Any], blocks: list[str], whole: str) -> UserLine:
+    if any(is_set(record, mark) for mark in _TOOL_MARKS):
+        return UserLine(said=Said.CONTEXT, text=whole)
     if record.get("promptSource") is not None or origin_of(record) not in (None, "human"):
         return UserLine(said=Said.CONTEXT, text=whole)
     if note := _MEMORY_NOTE.fullmatch(whole):
@@ -109,7 +113,10 @@ def _by_wrappers(record: Mapping[str, Any], blocks: list[str], whole: str) -> Us
 
 
 def _is_harness_text(whole: str) -> bool:
-    return bool(whole.startswith(_HARNESS_SAYS) or _HARNESS.fullmatch(whole)) or is_wrapped_whole(whole)
+    if whole.startswith(_HARNESS_SAYS) or is_wrapped_whole(whole):
+        return True
+    opening = _HARNESS.match(whole)
+    return opening is not None and (whole.endswith(f"</{opening.group(1)}>") or is_cut_block(whole, opening))
 
 
 def _blocks(content: Any) -> list[str]:
@@ -117,8 +124,9 @@ def _blocks(content: Any) -> list[str]:
         return [content]
     texts = []
     for block in content if isinstance(content, list) else []:
-        if table(block).get("type") == "image":
+        kind = table(block).get("type")
+        if kind == "image":
             texts.append(image_marker(block.get("source")))
-        elif isinstance(table(block).get("text"), str):
+        elif kind in (None, "text") and isinstance(table(block).get("text"), str):
             texts.append(block["text"])
     return texts

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memory_pipeline.rollouts.grammar import image_marker, table
-from memory_pipeline.rollouts.wrappers import is_wrapped_whole
+from memory_pipeline.rollouts.wrappers import is_cut_block, is_wrapped_whole
 
 _SHELL_COMMAND = re.compile(
     r"<user_shell_command>\s*<command>\n?(.*?)\n?</command>\s*(?:<result>\n?(.*?)\n?</result>)?\s*</user_shell_command>",
@@ -95,8 +95,10 @@ def read_user_message(payload: Mapping[str, Any]) -> UserMessage:
 
 def _kind_at(position: int, kinds: Any, count: int) -> str:
     """Give the log's mark of a block, "" when there is none. Marks that don't fit the blocks tell only what all say."""
-    if not isinstance(kinds, list) or not kinds:
+    if kinds is None or kinds == []:
         return ""
+    if not isinstance(kinds, list):
+        return "unreadable"
     if len(kinds) == count:
         return str(kinds[position])
     only = str(kinds[0])
@@ -128,8 +130,7 @@ def is_harness_text(whole: str) -> bool:
     opening = _CONTEXT.match(whole)
     if opening is None:
         return False
-    is_cut = f"</{opening.group(1)}>" not in whole and whole.startswith("\n", opening.end())
-    return is_cut or is_wrapped_whole(whole)
+    return is_cut_block(whole, opening) or is_wrapped_whole(whole)
 
 
 def says_the_same(spoken: str, repeated: str) -> bool:
@@ -148,5 +149,5 @@ def _block_text(block: Any) -> str:
     kind = str(table(block).get("type"))
     if kind.endswith("image"):
         return image_marker(block.get("image_url"))
-    text = table(block).get("text")
+    text = table(block).get("text") if kind in ("None", "text", "input_text", "output_text") else None
     return text if isinstance(text, str) else ""

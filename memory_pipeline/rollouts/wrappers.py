@@ -29,6 +29,11 @@ def is_wrapped_whole(text: str) -> bool:
     return False
 
 
+def is_cut_block(text: str, opening: re.Match[str]) -> bool:
+    """Whether a text begins with a tag that stands alone on its line, and its block was cut off before the end."""
+    return text.startswith("\n", opening.end()) and f"</{opening.group(1)}>" not in text
+
+
 def is_set(record: Mapping[str, Any], mark: str) -> bool:
     """Whether a record bears a mark, however the program that wrote it spells "yes"."""
     value = record.get(mark)

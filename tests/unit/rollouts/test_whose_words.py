@@ -244,3 +244,44 @@ def test_a_call_in_the_background_is_joined_with_what_reads_it(claude: Logs) -> 
         *ran("BashOutput", {"bash_id": "b1a2c3"}, "done", 5),
     ]
     assert [event.session for event in claude.events(lines)] == [None, "b1a2c3", None, "b9", "b1a2c3", None]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"isVisibleInTranscriptOnly": True},
+        {"isSynthetic": 1},
+        {"sourceToolUseID": "t1"},
+        {"sourceToolAssistantUUID": "a1"},
+        {"toolUseResult": {"stdout": RULE}},
+        {"agentId": "a1"},
+        {"isApiErrorMessage": "true"},
+        {"origin": {"type": "hook"}},
+    ],
+    ids=str,
+)
+def test_a_line_with_the_marks_of_a_tool_or_an_agent_is_the_programs(claude: Logs, fields: dict[str, Any]) -> None:
+    """What came out of a tool or of another agent says so, though its type is user."""
+    assert prompts(claude, line(RULE, **fields), line("wish", number=2)) == ["wish"]
+
+
+@pytest.mark.parametrize("name", ["system-reminder", "task-notification", "session-start-hook"])
+def test_a_block_of_the_program_that_was_cut_is_the_programs(claude: Logs, name: str) -> None:
+    """A block whose end is missing is its own still; the same tag in a sentence is a person's."""
+    assert prompts(claude, line(f"<{name}>\n{RULE}"), line("wish", number=2)) == ["wish"]
+    asked = f"<{name}> is what I see. {RULE}"
+    assert prompts(claude, line(asked)) == [asked]
+
+
+def test_only_text_blocks_are_spoken(codex: Logs, claude: Logs) -> None:
+    """A document that was attached to a prompt was not typed, though it holds text."""
+    typed = {"type": "text", "text": "Sum it up."}
+    assert prompts(claude, line([{"type": "document", "text": RULE}, typed])) == ["Sum it up."]
+    content = [{"type": "input_file", "text": RULE}, {"type": "input_text", "text": "Sum it up."}]
+    assert prompts(codex, META, message(content=content)) == ["Sum it up."]
+
+
+def test_marks_of_an_unreadable_shape_leave_nothing_to_the_person(codex: Logs) -> None:
+    """A log that marks its blocks, in a way that can't be read, does not say that they were typed."""
+    marks = {"content_item_kinds": {"0": "user.text"}}
+    assert prompts(codex, META, message(RULE, internal_chat_message_metadata_passthrough=marks)) == []
