@@ -218,7 +218,8 @@ def _without_bulk(event: Event) -> Event:
     """Return an event as a row keeps it: its text stands in the row, its command and paths redacted and bounded."""
     command = cut_middle(redact(event.command).text, _COMMAND_CHARS)[0] if event.command else event.command
     paths = tuple(redact(path).text for path in event.paths[:_MOST_PATHS])
-    return dataclasses.replace(event, text="", command=command, paths=paths, places=())
+    tool = redact(event.tool).text if event.tool else event.tool
+    return dataclasses.replace(event, text="", command=command, paths=paths, tool=tool, places=())
 
 
 def _row(number: int, draft: _Draft, *, latest: float) -> EvidenceRow:

@@ -45,7 +45,7 @@ from memory_pipeline.rollouts.grammar import (
 )
 from memory_pipeline.rollouts.jsonl import RawLine
 from memory_pipeline.rollouts.lineage import record_hash
-from memory_pipeline.rollouts.paths import plain_path
+from memory_pipeline.rollouts.paths import folder_of
 from memory_pipeline.rollouts.wrappers import is_set
 
 _HEAD = re.compile(
@@ -245,8 +245,8 @@ class ClaudeGrammar:
         written = record.get("cwd")
         if written != self._written_cwd:
             self._written_cwd = written
-            self._cwd = plain_path(written) or self._cwd
-        notes.cwd = notes.cwd or plain_path(written)
+            self._cwd = folder_of(written) or self._cwd
+        notes.cwd = notes.cwd or folder_of(written)
         notes.git_branch = notes.git_branch or text_or_none(record.get("gitBranch"))
         entrypoint = text_or_none(record.get("entrypoint"))
         if entrypoint is not None:

@@ -61,7 +61,7 @@ from memory_pipeline.rollouts.grammar import (
     text_or_none,
 )
 from memory_pipeline.rollouts.jsonl import RawLine, SkippedLines, decode_line
-from memory_pipeline.rollouts.paths import plain_path
+from memory_pipeline.rollouts.paths import folder_of
 from memory_pipeline.rollouts.times import to_seconds
 from memory_pipeline.rollouts.wrappers import is_set
 
@@ -317,7 +317,7 @@ class CodexGrammar:
         self._note_cwd(meta.get("cwd"))
 
     def _note_cwd(self, written: Any) -> None:
-        folder = plain_path(written)
+        folder = folder_of(written)
         if folder is not None:
             self._cwd = folder
             self.notes.cwd = self.notes.cwd or folder

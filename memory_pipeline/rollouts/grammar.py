@@ -14,14 +14,20 @@ from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import lru_cache
 from typing import Any, ClassVar, Protocol
 
 from memory_pipeline.records import Event, EventKind, RateLimit, Source, Speaker, ToolStatus
+from memory_pipeline.redact import redact
 from memory_pipeline.rollouts.jsonl import BAD_PAYLOAD, MEDIA_LEFT_OUT, MEDIA_RUN_BYTES, RawLine, SkippedLines
 from memory_pipeline.rollouts.lineage import WHOLE_FILE, OwnPart
 from memory_pipeline.rollouts.times import to_seconds
 
 Record = Mapping[str, Any]
+
+_LONGEST_NAME = 400
+_MOST_NAMES = 100
+_OTHER_NAMES = "(other names)"
 
 
 class Doubt(Enum):
@@ -154,14 +160,22 @@ class LineCounts:
             self.understood_lines += 1
 
     def unknown(self, name: object) -> None:
-        """Count a line type that is not known."""
-        self.unknown_types[str(name)[:80]] += 1
+        """Count a line type that is not known, by its name; of very many names, those behind the first under one."""
+        shown = _shown_name(str(name)[:_LONGEST_NAME])
+        known = shown in self.unknown_types or len(self.unknown_types) < _MOST_NAMES
+        self.unknown_types[shown if known else _OTHER_NAMES] += 1
 
     def broken(self, line: RawLine) -> None:
         """Count a line of a known type that carries talk, of which some can't be read: once for each line."""
         if line.number != self._last_broken:
             self._last_broken = line.number
             self.skipped.add(BAD_PAYLOAD, line.number)
+
+
+@lru_cache(maxsize=256)
+def _shown_name(name: str) -> str:
+    """Mask a secret in a name that a log uses, and cut it."""
+    return redact(name).text[:80]
 
 
 #: What a glance gives for a line of which nothing is left to read.

@@ -285,3 +285,21 @@ def test_marks_of_an_unreadable_shape_leave_nothing_to_the_person(codex: Logs) -
     """A log that marks its blocks, in a way that can't be read, does not say that they were typed."""
     marks = {"content_item_kinds": {"0": "user.text"}}
     assert prompts(codex, META, message(RULE, internal_chat_message_metadata_passthrough=marks)) == []
+
+
+def test_a_secret_in_a_name_that_a_log_uses_is_masked(codex: Logs, claude: Logs) -> None:
+    """Folders name scopes and unknown types are shown, so neither keeps a token."""
+    token = "gh" + "p_" + "Fake0123456789" * 3
+    folder, masked = f"/work/{token}", "/work/[redacted:github-token]"
+    facts = codex.facts(
+        [META | {"payload": META["payload"] | {"cwd": folder}}, message("wish"), {"type": token, "payload": {}}]
+    )
+    assert (facts.cwd, facts.unknown_types) == (masked, {"[redacted:github-token]": 1})
+    assert claude.facts([line("wish", cwd=folder)]).cwd == masked
+
+
+def test_very_many_unknown_types_are_counted_under_one_name(codex: Logs) -> None:
+    """A hostile log can't fill the memory with names; nothing is left out of the count."""
+    unknown = codex.facts([META, message("wish"), *({"type": f"odd-{number}", "payload": {}} for number in range(150))])
+    assert len(unknown.unknown_types) == 101
+    assert unknown.unknown_types["(other names)"] == 50
