@@ -36,9 +36,6 @@ _MEMORY_TEXT_HINTS = (
 )  # fmt: skip
 #: How Codex marks which memories an answer rests on.
 _CITATION = re.compile(r"\s*<oai-mem-citation>.*?(?:</oai-mem-citation>|\Z)", re.DOTALL)
-#: What a memory tool puts before or behind a prompt stands between tags with such a name.
-_INJECTED = re.compile(r"<([\w\-]{0,40}memor[\w\-]{0,40})(?:\s[^<>]{0,400})?>", re.IGNORECASE)
-_INJECTED_END = re.compile(r"</([\w\-]{0,40}memor[\w\-]{0,40})>\Z", re.IGNORECASE)
 #: An id shorter than this may stand anywhere by chance.
 _TELLING_ID_CHARS = 5
 
@@ -111,28 +108,9 @@ def looks_like_memory(text: str) -> bool:
     return any(hint in text for hint in _MEMORY_TEXT_HINTS) and _MEMORY_TEXT.search(text) is not None
 
 
-def without_echoes(event: Event) -> str:
-    """Give an event's text without what a memory tool added: what a prompt was told, and what an answer cites."""
-    if event.speaker is Speaker.ASSISTANT:
-        return _CITATION.sub("", event.text)
-    if event.kind is EventKind.PROMPT and "memor" in event.text.lower():
-        return _without_injected(event.text)
-    return event.text
-
-
-def _without_injected(text: str) -> str:
-    """Take the blocks of a memory tool off a prompt's beginning and end. One inside a prompt was typed."""
-    while opening := _INJECTED.match(text.lstrip()):
-        end = text.find(f"</{opening.group(1)}>")
-        if end < 0:
-            break
-        text = text[text.index(">", end) + 1 :].lstrip()
-    while closing := _INJECTED_END.search(text.rstrip()[-90:]):
-        start = text.rfind(f"<{closing.group(1)}")
-        if start < 0:
-            break
-        text = text[:start].rstrip()
-    return text
+def without_citations(event: Event) -> str:
+    """Give an event's text; an answer loses the block in which it names the memories that it used."""
+    return _CITATION.sub("", event.text) if event.speaker is Speaker.ASSISTANT else event.text
 
 
 def _is_memory_tool(event: Event) -> bool:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from memory_pipeline.phase1.echoes import Echoes, without_echoes
+from memory_pipeline.phase1.echoes import Echoes, without_citations
 from memory_pipeline.records import (
     Coverage,
     Event,
@@ -140,9 +140,7 @@ class EvidenceBuilder:
             return WITHHELD, False
         if self._echoes.holds(event):
             return ECHO, False
-        text = without_echoes(event)
-        if event.text.strip() and not text.strip():
-            return ECHO, False
+        text = without_citations(event)
         redacted = redact(text)
         for kind, count in redacted.counts.items():
             self._redactions[kind] = self._redactions.get(kind, 0) + count

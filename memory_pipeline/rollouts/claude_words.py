@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any
 
 from memory_pipeline.rollouts.grammar import image_marker, table
-from memory_pipeline.rollouts.wrappers import is_cut_block, is_set, is_wrapped_whole
+from memory_pipeline.rollouts.wrappers import is_cut_block, is_set, is_wrapped_whole, without_injected
 
 _SHELL = re.compile(r"<bash-input>(.*)</bash-input>", re.DOTALL)
 _SHELL_OUTPUT = re.compile(r"(?:<bash-stdout>(.*?)</bash-stdout>)?\s*(?:<bash-stderr>(.*?)</bash-stderr>)?", re.DOTALL)
@@ -82,7 +82,7 @@ def read_user_line(record: Mapping[str, Any]) -> UserLine:
         body = _REPORT_BODY.search(whole)
         return UserLine(said=Said.REPORT, text=(body.group(1) if body else whole).strip())
     if record.get("promptSource") in ("typed", "sdk"):
-        return UserLine(said=Said.PROMPT, text=whole)
+        return _spoken(whole, whole)
     return _by_wrappers(record, blocks, whole)
 
 
@@ -109,7 +109,13 @@ def _by_wrappers(record: Mapping[str, Any], blocks: list[str], whole: str) -> Us
     text = "\n".join(part for part in spoken if part)
     if _INTERRUPTED.fullmatch(text):
         return UserLine(said=Said.INTERRUPTED, text=text)
-    return UserLine(said=Said.PROMPT, text=text) if text else UserLine(said=Said.CONTEXT, text=whole)
+    return _spoken(text, whole)
+
+
+def _spoken(text: str, whole: str) -> UserLine:
+    """Give a person's words without what a memory tool put around them; where none are left the line is context."""
+    said = without_injected(text)
+    return UserLine(said=Said.PROMPT, text=said) if said.strip() else UserLine(said=Said.CONTEXT, text=whole)
 
 
 def _is_harness_text(whole: str) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memory_pipeline.rollouts.grammar import image_marker, table
-from memory_pipeline.rollouts.wrappers import is_cut_block, is_wrapped_whole
+from memory_pipeline.rollouts.wrappers import is_cut_block, is_wrapped_whole, without_injected
 
 _SHELL_COMMAND = re.compile(
     r"<user_shell_command>\s*<command>\n?(.*?)\n?</command>\s*(?:<result>\n?(.*?)\n?</result>)?\s*</user_shell_command>",
@@ -63,7 +63,9 @@ def read_user_message(payload: Mapping[str, Any]) -> UserMessage:
         whole = text.strip()
         if not whole or _IMAGE_TAG.fullmatch(whole):
             continue
-        if kind == "user.text":
+        if not typed_part(text).strip():
+            context.append(text)
+        elif kind == "user.text":
             spoken.append(typed_part(text))
             sure = True
         elif command := _SHELL_COMMAND.fullmatch(whole):
@@ -79,7 +81,7 @@ def read_user_message(payload: Mapping[str, Any]) -> UserMessage:
         elif not kind.startswith("user.") and is_wrapped_whole(whole):
             wrapped.append(text)
         else:
-            spoken.append(typed_part(text))
+            spoken.append(typed_part(_without_instructions(text)))
     if spoken:
         context += wrapped
     return UserMessage(
@@ -105,10 +107,14 @@ def _kind_at(position: int, kinds: Any, count: int) -> str:
     return only if all(kind == only for kind in kinds) and not only.startswith("user.") else ""
 
 
+def _without_instructions(text: str) -> str:
+    """Take a project's instructions off the request that stands behind them in the same block."""
+    return text.rpartition(_AGENTS_MD_END)[2].lstrip() if _AGENTS_MD.match(text.lstrip()) else text
+
+
 def typed_part(text: str) -> str:
-    """Take what stands before a person's request off it: instructions, open files, the selection."""
-    if _AGENTS_MD.match(text.lstrip()):
-        text = text.rpartition(_AGENTS_MD_END)[2].lstrip()
+    """Take what stands around a person's request off it: open files, the selection, memories."""
+    text = without_injected(text)
     if not text.lstrip().startswith(_EDITOR_CONTEXT):
         return text
     _, mark, request = text.partition(_EDITOR_REQUEST)

@@ -12,6 +12,9 @@ from typing import Any
 _OPENING = re.compile(
     r"<(?P<name>[a-z][a-z0-9]*(?:[_\-][a-z0-9]+)+|[a-z]+(?: [a-z]+)+|skills?|memories|INSTRUCTIONS)(?:\s[^<>]*)?>"
 )
+#: What a memory tool puts before or behind a prompt stands between tags with such a name.
+_INJECTED = re.compile(r"<([\w\-]{0,40}memor[\w\-]{0,40})(?:\s[^<>]{0,400})?>", re.IGNORECASE)
+_INJECTED_END = re.compile(r"</([\w\-]{0,40}memor[\w\-]{0,40})>\Z", re.IGNORECASE)
 _UNSET = ("", "0", "false", "null")
 
 
@@ -32,6 +35,23 @@ def is_wrapped_whole(text: str) -> bool:
 def is_cut_block(text: str, opening: re.Match[str]) -> bool:
     """Whether a text begins with a tag that stands alone on its line, and its block was cut off before the end."""
     return text.startswith("\n", opening.end()) and f"</{opening.group(1)}>" not in text
+
+
+def without_injected(text: str) -> str:
+    """Take the blocks of a memory tool off a prompt's beginning and end: echoes. One inside a prompt was typed."""
+    if "memor" not in text.lower():
+        return text
+    while opening := _INJECTED.match(text.lstrip()):
+        end = text.find(f"</{opening.group(1)}>")
+        if end < 0:
+            break
+        text = text[text.index(">", end) + 1 :].lstrip()
+    while closing := _INJECTED_END.search(text.rstrip()[-90:]):
+        start = text.rfind(f"<{closing.group(1)}")
+        if start < 0:
+            break
+        text = text[:start].rstrip()
+    return text
 
 
 def is_set(record: Mapping[str, Any], mark: str) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memory_pipeline.phase1.echoes import Echoes, looks_like_memory, without_echoes
+from memory_pipeline.phase1.echoes import Echoes, looks_like_memory
 from memory_pipeline.records import Event, EventKind, Speaker
 
 FOLDERS = ("/home/sam/notes/kept", "/srv/agents/memories", "/home/sam/notes/memory.db")
@@ -172,20 +172,3 @@ def test_a_result_without_its_call_is_known_by_its_text(text: str) -> None:
 def test_ordinary_text_does_not_look_like_memory(text: str) -> None:
     """Words that memories have in common with other files tell nothing."""
     assert not looks_like_memory(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "left"),
-    [
-        ("<relevant-memories>\n- use npm\n</relevant-memories>\n\nFix the tests.", "Fix the tests."),
-        ("Fix the tests.\n<memory_context source='x'>\n- use npm\n</memory_context>\n", "Fix the tests."),
-        ("<memory>a</memory><memory>b</memory>Fix it.", "Fix it."),
-        ("<memories>a</memories>", ""),
-        ("Why does <memory>a</memory> appear?", "Why does <memory>a</memory> appear?"),
-        ("Free <memory> sooner.", "Free <memory> sooner."),
-        ("<memory> leaks here", "<memory> leaks here"),
-    ],
-)
-def test_what_a_memory_tool_put_around_a_prompt_is_taken_off(text: str, left: str) -> None:
-    """Blocks before and behind a prompt were not typed; a tag inside one was."""
-    assert without_echoes(event(EventKind.PROMPT, text)) == left

@@ -303,3 +303,30 @@ def test_very_many_unknown_types_are_counted_under_one_name(codex: Logs) -> None
     unknown = codex.facts([META, message("wish"), *({"type": f"odd-{number}", "payload": {}} for number in range(150))])
     assert len(unknown.unknown_types) == 101
     assert unknown.unknown_types["(other names)"] == 50
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("<relevant-memories>\n- use npm\n</relevant-memories>\n\nFix the tests.", "Fix the tests."),
+        ("Fix the tests.\n<memory_context source='x'>\n- use npm\n</memory_context>", "Fix the tests."),
+        ("<memory>a</memory><memory>b</memory>Fix it.", "Fix it."),
+        ("Why does <memory>a</memory> appear?", "Why does <memory>a</memory> appear?"),
+        ("Free <memory> sooner.", "Free <memory> sooner."),
+        ("<memory> leaks here", "<memory> leaks here"),
+    ],
+)
+def test_what_a_memory_tool_put_around_a_prompt_is_taken_off(codex: Logs, claude: Logs, text: str, left: str) -> None:
+    """Blocks before and behind a prompt were not typed, even where all of it is marked so; a tag inside one was."""
+    marks = {"content_item_kinds": ["user.text"]}
+    assert prompts(codex, META, message(text)) == [left]
+    assert prompts(codex, META, message(text, internal_chat_message_metadata_passthrough=marks), told(text)) == [left]
+    assert prompts(claude, line(text)) == [left]
+    assert prompts(claude, line(text, promptSource="typed")) == [left]
+
+
+def test_a_prompt_of_memories_alone_is_none(codex: Logs, claude: Logs) -> None:
+    """Where a memory tool said everything, nobody said anything; the title is what a person typed first."""
+    block = f"<memories>\n- {RULE}\n</memories>"
+    assert codex.facts([META, message(block), message("wish")]).title == "wish"
+    assert prompts(claude, line(block, promptSource="typed"), line("wish", number=2)) == ["wish"]
