@@ -29,6 +29,10 @@ _LONGEST_LEFT = 400
 _LONGEST_VALUE = 64_000
 _LONGEST_INNER_VALUE = 100
 _NEAR_LINES = 3
+#: Calls that are given a password.
+_SETTERS = ("password", "setpassword", "withpassword", "set_password", "with_password")
+#: What shows at a glance that no value follows a name.
+_ENDS_OF_CODE = frozenset(".);+&%/")
 #: In a request's header, a value of so many letters and digits is no word.
 _HEADER_VALUE_CHARS = 10
 
@@ -331,7 +335,8 @@ def _named_value(text: str, position: int, length: int, longest: int) -> _Value 
     highest = min(len(text), rest_end + _LONGEST_NAME)
     while rest_end < highest and text[rest_end] in _NAME_CHARACTERS and text[rest_end] != ".":
         rest_end += 1
-    after = rules.compiled(rules.AFTER_NAME).match(text, rest_end)
+    ends = text[rest_end : rest_end + 1] in _ENDS_OF_CODE
+    after = None if ends else rules.compiled(rules.AFTER_NAME).match(text, rest_end)
     apart = (not after or after["sep"] in (None, ":")) and _may_stand_apart(text, position, rest_end)
     if not after and not apart:
         return None
@@ -427,44 +432,64 @@ def _value_of(text: str, name: _Name, longest: int) -> _Value | None:
     after = name.after
     start = after.end()
     flag = name.text.startswith("-")
-    said = not (after["sep"] or after["tag"] or flag)
+    said = not (after["sep"] or after["tag"] or after["call"] or flag)
     if said and name.text.lower().endswith("pass") and not _stands_with_its_user(text, name):
         return None  # a verb
-    if (after["space"] or after["arrow"]) and not flag and name.kind != "password":
-        return None
+    generated = bool(after["space"] or after["arrow"]) and not flag and name.kind != "password"
     # No word is taken for a value there: "set to expire".
     surely = bool(after["space"] or after["changed"] or after["abroad"] or after["arrow"])
     if after["tag"]:
         closing = rules.compiled(r"([^<\s]{3,200})</").match(text, start)
-        if name.left != "<" or not closing:
+        is_element = name.left == "<" or _names_an_element(text, name)
+        if not is_element or not closing:
             return None
         accepted = rules.accepts_quoted(closing[1], name.kind)
         return _Value(closing.end(), _Span(*closing.span(1), name.kind) if accepted else None)
     quoted = rules.compiled(rules.QUOTED).match(text, start, start + longest)
     if quoted:
         group = next(group for group in ("plain", "inner", "curly") if quoted[group] is not None)
-        if _is_verb(name, quoted[group]):
+        if _is_verb(name, quoted[group]) or generated:
             accepted = False
+        elif after["call"]:
+            accepted = _may_have_argument(name) and rules.accepts_argument(quoted[group])
         elif said:
             accepted = rules.accepts_prose(quoted[group], name.kind, followed_by="", quoted=True)
         else:
             accepted = rules.accepts_quoted(quoted[group], name.kind, literal=_holds_no_code(name))
         accepted = accepted and _is_told_enough(name, quoted[group])
         return _Value(quoted.end(), _Span(*quoted.span(group), name.kind) if accepted else None)
-    bare = rules.compiled(rules.BARE).match(text, start, start + longest)
+    bare = rules.compiled(rules.BARE).match(text, start, start + longest) if not after["call"] else None
     if not bare:
         return None
     value = bare[0].rstrip(",.;:)]}")
     end = start + len(value)
+    if generated and not rules.looks_generated(value):
+        return None
     if not value or (after["space"] and value[0] == "-") or (surely and said and not rules.looks_random(value)):
         return None
     followed_by = text[end : end + 1]
-    if said:
+    if generated:
+        accepted = True
+    elif said:
         accepted = rules.accepts_prose(value, name.kind, followed_by=followed_by, quoted=False)
     else:
         accepted = _accepts_assigned(value, name, followed_by)
     accepted = accepted and _is_told_enough(name, value)
     return _Value(bare.end(), _Span(start, end, name.kind) if accepted else None)
+
+
+def _names_an_element(text: str, name: _Name) -> bool:
+    """Whether the name is the key of a tag whose content is the value: ``<entry key="password">…</entry>``."""
+    begin = name.after.start() - len(name.text)
+    return rules.compiled(rules.NAMED_LEFT).search(text, max(0, begin - 24), begin) is not None
+
+
+def _may_have_argument(name: _Name) -> bool:
+    """Whether a quoted text behind a name is its value: a call's argument, the next one, a default behind ``||``."""
+    call = name.after["call"].strip()
+    if call == "(":
+        return name.text.lower().rpartition(".")[2] in _SETTERS
+    return call != "," or (name.text.isupper() and name.after["close"] != "")
 
 
 def _stands_with_its_user(text: str, name: _Name) -> bool:

@@ -419,6 +419,27 @@ PLACES: tuple[Place, ...] = (
         r"[ \t]{0,4}\|[ \t]{0,4}(?:sudo )?chpasswd\b",
         accept=_is_literal,
     ),
+    *(
+        Place(
+            kind="password",
+            literal=literal,
+            hint="auth",
+            pattern=literal.replace("(", r"\(")
+            + r"\s{0,3}[\"'][^\"'\n]{1,60}[\"'],\s{0,3}[\"'](?P<secret>[^\"'\n]{3,200})[\"']",
+            accept=_is_given,
+        )
+        for literal in ("auth=(", "basicauth(")
+    ),
+    *(
+        Place(
+            kind="password",
+            literal=f"{literal} ",
+            hint=hint,
+            pattern=literal + r"[ \t]{1,4}[\"']?(?P<secret>(?!\[redacted)[^\s\"'`;,<>|]{4,200})",
+            accept=_is_said_password,
+        )
+        for literal, hint in (("requirepass", "pass"), ("masterauth", "auth"), ("convertto-securestring", "secure"))
+    ),
     Place(
         kind="password",
         literal="htpasswd -",
@@ -560,7 +581,7 @@ _REFERENCE = (
     r"|\*+|!\w+.*|#[0-9A-Fa-f]{3,8}|(?:env|file|fd):\S*"
 )
 _CODE = (
-    r"(?s)[A-Za-z_](?:[\w.]|::|->|\?\.)*[(\[].*|&?[A-Za-z_]\w*(?:(?:\.|::|->|\?\.)[A-Za-z_]\w*)+[,;)]*|[&*][A-Za-z_]\w*|@\S+|.*=>.*|"
+    r"(?s)[A-Za-z_](?:[\w.]|::|->|\?\.)*[(\[].*|&?[A-Za-z_]\w*(?:(?:\.|::|->|\?\.)[A-Za-z_]\w*)+[,;)]*|[&*]{1,2}[A-Za-z_]\w*|@\S+|.*=>.*|"
     r"[A-Za-z_]+[!?]"
 )
 _CALL = r"[A-Za-z_][\w.]*\("
@@ -578,16 +599,19 @@ _DESCRIBING_ENDINGS = ("ed", "ing", "able", "ible", "ory", "al", "less", "ful")
 
 #: What may follow a name: its closing quote, then a separator, or what a sentence puts there.
 AFTER_NAME = (
-    r"(?P<close>\\*[\"'`]?\]?)"
+    r"(?P<close>\\*[\"'`]?\]?(?:\*\*)?)"
     rf"{GAP}(?:(?P<sep>:\s?(?:Optional\[)?&?(?:str|string|String|bytes|SecretStr)(?:\s?\|\s?(?:None|null|undefined))?\]?\s?=(?!=)"
-    rf"|:=|=>|=(?![=~])|:(?![:/])|：|＝){GAP}"
-    r"|(?P<prose>(?:[ \t]{1,3}(?:for|of|to|on|at|in)(?:[ \t]{1,3}[\w.@'/\-]{1,30}){1,5}?)?"
-    r"[ \t]{1,3}(?:(?P<abroad>ist|lautet|est|es|é|è|är|jest|это)|"
+    rf"|:=|=>|=(?![=~])|:(?![:/])|：|＝)(?:\*\*(?=[ \t]))?{GAP}"
+    r"|(?P<call>,[ \t]?|\([ \t]?|[ \t]?(?:\|\||\?\?)[ \t])(?=[\"'])"
+    r"|(?P<prose>(?:[ \t]{1,3}(?:for|of|to|on|at|in|für|von|pour|de|da|para|от|для|к)"
+    r"(?:[ \t]{1,3}[\w.@'/\-]{1,30}){1,5}?)?"
+    r"[ \t]{1,3}(?:(?P<abroad>(?:ist|lautet|est|es|é|è|är|jest|это):?)|"
     r"(?P<changed>(?:(?:is|was|has[ ]been|got|were|gets)[ \t])?(?:now[ \t])?"
     r"(?:changed|set|reset|updated|rotated|switched)[ \t]to)|is|was|will[ ]be|should[ ]be|to|as)"
     r"[ \t]{1,3}(?:now[ \t])?:?[ \t]{0,3}"
     r"|[ \t]{1,3}(?:is|was):[ \t]{0,3}"
-    r"|[ \t]{1,3}(?:for|of|on|от|для|к)(?:[ \t]{1,3}[\w.@'/\-]{1,30}){1,4}?(?::[ \t]{1,3}|[ \t]{1,3}=[ \t]{1,3})"
+    r"|[ \t]{1,3}(?:for|of|on|für|von|pour|de|da|para|от|для|к)"
+    r"(?:[ \t]{1,3}[\w.@'/\-]{1,30}){1,4}?(?::[ \t]{1,3}|[ \t]{1,3}=[ \t]{1,3})"
     r"|[ \t]\([^()\n]{1,40}\)[ \t]?[:=][ \t]{1,3})"
     r"|(?P<arrow>(?<=[ \t])(?:->|→|—|–)[ \t]{1,3}|'s[ \t]{1,3})"
     r"|(?P<han>\s{0,2}(?:还是|仍是|应该是|用的是|就是|是|为|為|は|が|는|은|이|가|改成了?|改为了?|改為了?|换成了?|换为|设成了?|设为了?|设置为了?"
@@ -846,6 +870,18 @@ def accepts_prose(value: str, kind: str, *, followed_by: str, quoted: bool) -> b
     if value.isdigit():
         return len(value) >= 4
     return len(value) >= 5 and not value.lower().endswith(_DESCRIBING_ENDINGS)
+
+
+def accepts_argument(value: str) -> bool:
+    """Whether what stands quoted behind a name, as its default or the next argument, is a secret: no word, no name."""
+    return looks_random(value) and not compiled(r"[A-Z0-9_]+").fullmatch(value) and accepts_quoted(value, "password")
+
+
+def looks_generated(value: str) -> bool:
+    """Whether a value was made by a machine, to tell by its letters and digits alone: no word, version or id."""
+    return compiled(r"[A-Za-z0-9+/=]{10,}").fullmatch(value) is not None and (
+        sum(map(str.isdigit, value)) >= 3 and not _is_path(value) and compiled(r"[g-zG-Z]").search(value) is not None
+    )
 
 
 def is_surely_secret(value: str, kind: str) -> bool:
