@@ -161,6 +161,8 @@ class Event(NamedTuple):
     status: ToolStatus | None = None  # for TOOL_RESULT
     exit_code: int | None = None  # for TOOL_RESULT of a shell command, where the log tells it
     external: bool = False  # web or MCP: words from outside the machine
+    places: tuple[str, ...] = ()  # what a TOOL_CALL names beside its text: its folder, files that a script opens
+    session: str | None = None  # the running command that a call starts or goes on with
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

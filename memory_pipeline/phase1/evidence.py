@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from memory_pipeline.phase1.echoes import Echoes, without_citations
 from memory_pipeline.records import (
     Coverage,
     Event,
@@ -55,20 +55,8 @@ _IMPORTANCE: Mapping[EventKind, int] = {
 }
 _FAILED_RESULT_IMPORTANCE = 5
 
-#: How much of a call is looked at for what it reads.
-_CALL_HEAD_CHARS = 4_000
-
 WITHHELD = "[result of a web or MCP tool withheld]"
 ECHO = "[memory that the agent read back, left out: it is no new evidence]"
-
-#: Where memories are kept, as commands and calls name it: ours, Codex's and Claude Code's.
-_MEMORY_PLACES = re.compile(
-    r"\.codex[/\\]+memories(?:_v2)?\b|\bmemory_summary\.md\b|\braw_memories\.md\b|\brollout_summaries/\d{4}-"
-    r"|\.claude[/\\]+projects[/\\]+[^/\\\s]+[/\\]+memory\b"
-    r"|\bmemory[-_]pipeline\s+(?:\S+\s+)*?(?:memory|threads|context|search)\b"
-)
-#: How Codex marks which memories an answer rests on.
-_CITATION = re.compile(r"\s*<oai-mem-citation>.*?(?:</oai-mem-citation>|\Z)", re.DOTALL)
 
 #: What a row costs beyond its text: number, speaker, line ends.
 _ROW_OVERHEAD_TOKENS = 8
@@ -100,8 +88,7 @@ class EvidenceBuilder:
         """Take the model's window and what to withhold; words from our own ``memory_folders`` are echoes."""
         self._budget_tokens = int(window_tokens * _EVIDENCE_SHARE)
         self._withhold_external = withhold_external
-        self._memory_folders = tuple(folder for folder in memory_folders if folder)
-        self._memory_reads: set[str] = set()  # calls that read memories; their results are echoes
+        self._echoes = Echoes(memory_folders)
         self._drafts: list[_Draft] = []
         self._tokens = 0
         self._order = 0
@@ -112,9 +99,7 @@ class EvidenceBuilder:
         """Take one event; those that don't matter are passed over."""
         if event.kind not in _KINDS_THAT_MATTER:
             return
-        is_call = event.kind in (EventKind.TOOL_CALL, EventKind.SHELL)
-        if is_call and event.call_id is not None and self._reads_memory(event):
-            self._memory_reads.add(event.call_id)
+        self._echoes.note(event)
         text, was_cut = self._row_text(event)
         if was_cut and not _is_tool_traffic(event):
             self._lost_words = True
@@ -157,18 +142,14 @@ class EvidenceBuilder:
     def _row_text(self, event: Event) -> tuple[str, bool]:
         if event.external and self._withhold_external and event.kind is EventKind.TOOL_RESULT:
             return WITHHELD, False
-        if event.kind is EventKind.TOOL_RESULT and event.call_id in self._memory_reads:
+        if self._echoes.holds(event):
             return ECHO, False
-        text = _CITATION.sub("", event.text) if event.speaker is Speaker.ASSISTANT else event.text
+        text = without_citations(event)
         redacted = redact(text)
         for kind, count in redacted.counts.items():
             self._redactions[kind] = self._redactions.get(kind, 0) + count
         # At most four bytes a character: one row alone never fills a small model's budget.
         return cut_middle(redacted.text, min(_ROW_CHARS[event.kind], self._budget_tokens // 2))
-
-    def _reads_memory(self, event: Event) -> bool:
-        words = f"{event.command or ''}\n{event.text[:_CALL_HEAD_CHARS]}"
-        return bool(_MEMORY_PLACES.search(words)) or any(folder in words for folder in self._memory_folders)
 
     def _thin(self, budget_tokens: int) -> None:
         """Leave out the least important rows, oldest first, until the rest fits.
@@ -247,7 +228,8 @@ def _without_bulk(event: Event) -> Event:
     """Return an event as a row keeps it: its text stands in the row, its command and paths redacted and bounded."""
     command = cut_middle(redact(event.command).text, _COMMAND_CHARS)[0] if event.command else event.command
     paths = tuple(redact(path).text for path in event.paths[:_MOST_PATHS])
-    return event._replace(text="", command=command, paths=paths)
+    tool = redact(event.tool).text if event.tool else event.tool
+    return event._replace(text="", command=command, paths=paths, tool=tool, places=())
 
 
 def _line_of(event: Event) -> tuple[int, int]:

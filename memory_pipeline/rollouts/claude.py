@@ -26,8 +26,10 @@ from memory_pipeline.rollouts.claude_tools import (
     read_report,
     read_result,
     result_text,
+    session_of,
+    started_session,
 )
-from memory_pipeline.rollouts.claude_words import COMPACT_SUMMARY, Said, read_user_line
+from memory_pipeline.rollouts.claude_words import COMPACT_SUMMARY, Said, is_the_programs, origin_of, read_user_line
 from memory_pipeline.rollouts.grammar import (
     PASSED,
     Doubt,
@@ -44,7 +46,8 @@ from memory_pipeline.rollouts.grammar import (
 )
 from memory_pipeline.rollouts.jsonl import RawLine, look_at
 from memory_pipeline.rollouts.lineage import record_hash
-from memory_pipeline.rollouts.paths import plain_path
+from memory_pipeline.rollouts.paths import folder_of
+from memory_pipeline.rollouts.wrappers import is_set
 
 _SILENT_LINES = frozenset(
     {
@@ -89,6 +92,7 @@ class _WholeBlock(_Block, total=False):
 
 
 class _Message(TypedDict, total=False):
+    role: Any
     content: str | list[_Block]
     stop_reason: Any
     model: Any
@@ -102,6 +106,7 @@ class _BesideResult(TypedDict, total=False):
     interrupted: Any
     answers: Any
     annotations: Any
+    backgroundTaskId: Any
 
 
 class _Attachment(TypedDict, total=False):
@@ -127,6 +132,11 @@ class _Line(TypedDict, total=False):
     promptSource: Any
     origin: Any
     toolDenialKind: Any
+    isVisibleInTranscriptOnly: Any
+    isSynthetic: Any
+    sourceToolUseID: Any
+    sourceToolAssistantUUID: Any
+    agentId: Any
     toolUseResult: _BesideResult | str | list[Any] | int | float | bool | None
     attachment: _Attachment
     message: _Message
@@ -197,7 +207,7 @@ class ClaudeGrammar:
 
     def _passes_attachment(self, record: _Line) -> bool:
         kind = record.get("attachment", {}).get("type")
-        return kind is not None and kind != _QUEUED and record.get("isSidechain") is not True
+        return kind is not None and kind != _QUEUED and not is_set(record, "isSidechain")
 
     def _needs_results(self, record: _Line) -> bool:
         """Whether the words of a tool's result may be a person's or another agent's, so that facts hang on them."""
@@ -240,7 +250,7 @@ class ClaudeGrammar:
             return
         self._at = self.notes.note_time(record.get("timestamp"))
         self._note_session(record, self.notes)
-        if record.get("isSidechain") is True:
+        if is_set(record, "isSidechain"):
             self._sidechain_lines = True
             self.counts.understood(line)
         else:
@@ -277,7 +287,7 @@ class ClaudeGrammar:
 
     def _read_talk(self, kind: str, record: Record) -> None:
         self._note_session(record, self.notes)
-        if record.get("isSidechain") is True:
+        if is_set(record, "isSidechain"):
             self._sidechain_lines = True
         elif kind == "user":
             self._read_user(record)
@@ -295,8 +305,8 @@ class ClaudeGrammar:
         written = record.get("cwd")
         if written != self._written_cwd:
             self._written_cwd = written
-            self._cwd = plain_path(written) or self._cwd
-        notes.cwd = notes.cwd or plain_path(written)
+            self._cwd = folder_of(written) or self._cwd
+        notes.cwd = notes.cwd or folder_of(written)
         notes.git_branch = notes.git_branch or text_or_none(record.get("gitBranch"))
         entrypoint = text_or_none(record.get("entrypoint"))
         if entrypoint is not None:
@@ -333,7 +343,8 @@ class ClaudeGrammar:
             content = [block for block in content if block not in results] if isinstance(content, list) else []
             if not content:
                 return
-            record = {**record, "message": {"content": content}}
+            record = {**record, "message": {**table(record.get("message")), "content": content}}
+            record |= {"toolUseResult": None, "sourceToolAssistantUUID": None}  # those are the result's
         user = read_user_line(record)
         if user.said is Said.PROMPT and results and not any(refused):
             self._read_context(record, user.text)
@@ -352,7 +363,7 @@ class ClaudeGrammar:
             self._read_context(record, user.text)
 
     def _read_context(self, record: Record, text: str) -> None:
-        if record.get("isCompactSummary") is True or text.startswith(COMPACT_SUMMARY):
+        if is_set(record, "isCompactSummary") or text.startswith(COMPACT_SUMMARY):
             # The summary repeats earlier talk; before 1.0 it is the only sign of a compaction.
             self._compacted()
         else:
@@ -367,8 +378,7 @@ class ClaudeGrammar:
         """Read what was typed while the agent worked: it stands in an attachment and in no user line."""
         prompt = attachment.get("prompt")
         mode = attachment.get("commandMode")
-        kind = table(attachment.get("origin")).get("kind")
-        if mode not in (None, "prompt") or kind not in (None, "human") or attachment.get("isMeta") is True:
+        if mode not in (None, "prompt") or origin_of(attachment) not in (None, "human") or is_set(attachment, "isMeta"):
             return
         self._note_broken(prompt)
         user = read_user_line({"message": {"content": prompt}})
@@ -396,12 +406,13 @@ class ClaudeGrammar:
         draft = self._draft(_RESULT, _TOOL, result.text)
         draft.call_id, draft.tool, draft.external = call_id, tool, is_external(tool or "")
         draft.status, draft.exit_code = result.status, result.exit_code
+        draft.session = started_session(result.text, record)
         if tool in AGENT_TOOLS and result.status is _OK and (report := read_report(result.text)):
             draft.kind, draft.speaker, draft.text = EventKind.REPORT, Speaker.OTHER_AGENT, report
         elif tool in QUESTION_TOOLS and result.status is _OK and (said := read_answers(result.text, record)):
             draft.kind, draft.speaker, draft.text, draft.status = EventKind.PROMPT, Speaker.USER, said, None
         self.sequencer.push(draft)
-        if result.said:
+        if result.said and not is_the_programs(record):
             self._prompts.append(result.said)
             self._say(EventKind.PROMPT, Speaker.USER, result.said)
         return result.status
@@ -415,7 +426,7 @@ class ClaudeGrammar:
         content = message.get("content")
         self._note_broken(content)
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        if record.get("isApiErrorMessage") is True or message.get("model") == _ERROR_MODEL:
+        if is_set(record, "isApiErrorMessage") or message.get("model") == _ERROR_MODEL:
             self._read_synthetic(result_text(blocks))
             return
         for block in blocks if isinstance(blocks, list) else []:
@@ -463,7 +474,7 @@ class ClaudeGrammar:
                 del self._tools[next(iter(self._tools))]
         draft = self._draft(_CALL, _ASSISTANT, call_text(tool, given))
         draft.call_id, draft.tool, draft.command = call_id, tool, command_of(tool, given)
-        draft.paths = paths_of(tool, given)
+        draft.paths, draft.session = paths_of(tool, given), session_of(given)
         draft.external = is_external(tool) or block.get("type") == "mcp_tool_use"
         self.sequencer.push(draft)
 

@@ -39,8 +39,15 @@ from memory_pipeline.rollouts.codex_tools import (
     read_call,
     read_output,
     reported_outcome,
+    started_session,
 )
-from memory_pipeline.rollouts.codex_words import is_harness_text, read_user_message, says_the_same
+from memory_pipeline.rollouts.codex_words import (
+    UserMessage,
+    is_harness_text,
+    read_user_message,
+    says_the_same,
+    typed_part,
+)
 from memory_pipeline.rollouts.grammar import (
     PASSED,
     Doubt,
@@ -56,8 +63,9 @@ from memory_pipeline.rollouts.grammar import (
     text_or_none,
 )
 from memory_pipeline.rollouts.jsonl import RawLine, SkippedLines, decode_line, look_at
-from memory_pipeline.rollouts.paths import plain_path
+from memory_pipeline.rollouts.paths import folder_of
 from memory_pipeline.rollouts.times import to_seconds
+from memory_pipeline.rollouts.wrappers import is_set
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -227,7 +235,7 @@ class CodexGrammar:
         elif kind == "inter_agent_communication":
             self._read_agent_message(payload)
         # Newest lines mark a compaction's own output beside the payload.
-        elif "metadata" in record and table(record["metadata"]).get("compaction_output") is True:
+        elif "metadata" in record and is_set(table(record["metadata"]), "compaction_output"):
             self._understood()
         else:
             self._read_item(payload, enveloped=True)
@@ -278,7 +286,7 @@ class CodexGrammar:
         self._note_cwd(meta.get("cwd"))
 
     def _note_cwd(self, written: Any) -> None:
-        folder = plain_path(written)
+        folder = folder_of(written)
         if folder is not None:
             self._cwd = folder
             self.notes.cwd = self.notes.cwd or folder
@@ -438,7 +446,7 @@ class CodexGrammar:
             self._read_user(payload)
         elif role == "assistant":
             passthrough = table(payload.get("internal_chat_message_metadata_passthrough"))
-            if table(payload.get("metadata")).get("compaction_output") or passthrough.get("compaction_output"):
+            if is_set(table(payload.get("metadata")), "compaction_output") or is_set(passthrough, "compaction_output"):
                 self._understood()
                 return
             self._read_answer(payload)
@@ -493,19 +501,20 @@ class CodexGrammar:
             text, outcome = _shell_result(output)
             self._person_ran("message", command, text, outcome, f"user-shell-{self._line_number()}")
         if message.spoken.strip():
-            self._read_spoken(message.spoken, sure=message.sure)
+            self._read_spoken(message)
 
-    def _read_spoken(self, text: str, *, sure: bool) -> None:
+    def _read_spoken(self, message: UserMessage) -> None:
         self._mark_losses()
+        text = message.spoken
         draft = self._draft(EventKind.PROMPT, Speaker.USER, text)
         draft.task = self._tasks
         told = next((told for told in self._told if says_the_same(text, told.text)), None)
         if told is not None:
             self._told.remove(told)
-        elif sure:
+        elif message.sure:
             self._spoken.append(text)
         else:
-            draft.doubt = Doubt.PROMPT
+            draft.doubt, draft.wrapped = Doubt.PROMPT, message.wrapped
         if draft.doubt is Doubt.NONE:
             self._settle()
             self._open_turn()
@@ -528,7 +537,7 @@ class CodexGrammar:
                 self.sequencer.settle_prompts(spoken=False)
                 return
         if told.strip():
-            draft = self._draft(EventKind.PROMPT, Speaker.USER, told)
+            draft = self._draft(EventKind.PROMPT, Speaker.USER, typed_part(told))
             draft.task = self._tasks
             self._told.append(draft)
 
@@ -547,6 +556,7 @@ class CodexGrammar:
         draft = self._draft(_CALL, _ASSISTANT, call.text)
         draft.call_id, draft.tool, draft.command = call_id, call.tool, call.command
         draft.paths, draft.external = call.paths, call.external
+        draft.places, draft.session = call.places, call.session
         self._talk_draft(draft)
 
     def _read_output(self, payload: Record) -> None:
@@ -563,6 +573,7 @@ class CodexGrammar:
             return
         if not self._is_lean:
             draft.text, outcome = read_output(output)
+            draft.session = started_session(output)
             outcome = outcome.with_events(reported)
             draft.status, draft.exit_code = outcome.status, outcome.exit_code
         if call is not None and call.tool in REPORT_TOOLS:

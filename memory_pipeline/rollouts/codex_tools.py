@@ -33,13 +33,17 @@ _SCRIPT_COMMAND = re.compile(
     rf'tools\.(?:exec_command|shell_command|shell)\(\s*\{{[^`"\']*?\b(?:cmd|command)"?\s*:\s*({_JS_STRING})'
 )
 _SCRIPT_PATCH = re.compile(rf"tools\.apply_patch\(\s*(?:\{{\s*\w+\s*:\s*)?({_JS_STRING})")
-_SCRIPT_EXTERNAL = re.compile(r"tools\.(?:web\w*|mcp__\w+|\w+__\w+)\b")
+_SCRIPT_WORD = re.compile(_JS_STRING)
+_PLACE_CHARS = 500
+_SCRIPT_EXTERNAL = re.compile(r"tools(?:\.|\[[\"'`])(?:web\w*|\w*mcp\w*|\w+__\w+)\b")
 
 _HEADER = re.compile(
     r"(?:(?:Chunk ID: .*|Wall time:? .*|(?:Process exited with code|Exit code:) (-?\d{1,10})|"
     r"Process running with session ID .*|Original token count: \d+|Total output lines: \d+|"
     r"Script (?:completed|failed|running).*)\n)+"
 )
+_RUNNING = re.compile(r"^Process running with session ID (\S{1,80})", re.MULTILINE)
+_HEADER_CHARS = 400
 _OUTPUT_MARK = "Output:\n"
 _DENIED = re.compile(
     r"rejected by (?:the )?user|user (?:rejected|denied|declined)|(?:approval|permission) (?:was )?denied|"
@@ -65,6 +69,8 @@ class Call:
     command: str | None = None
     paths: tuple[str, ...] = ()
     external: bool = False
+    places: tuple[str, ...] = ()  # what it names beside its text
+    session: str | None = None  # the running command that it goes on with
     is_script: bool = False  # code mode: what it runs is reported under other ids
 
 
@@ -96,7 +102,8 @@ def read_call(payload: Mapping[str, Any]) -> Call:
     kind = payload.get("type")
     if kind == "local_shell_call":
         command = command_line(table(payload.get("action")).get("command"))
-        return Call(tool="local_shell", text=command or "", command=command)
+        folder = table(payload.get("action")).get("working_directory")
+        return Call(tool="local_shell", text=command or "", command=command, places=_texts(folder))
     tool = str(payload.get("name") or str(kind).removesuffix("_call"))
     namespace = payload.get("namespace")
     if tool in QUESTION_TOOLS and isinstance(namespace, str) and namespace not in ("", "functions"):
@@ -116,6 +123,8 @@ def read_call(payload: Mapping[str, Any]) -> Call:
         command=command,
         paths=patched_files(patch),
         external=is_external(tool, payload.get("namespace")),
+        places=_texts(arguments.get("workdir"), arguments.get("cwd"), payload.get("namespace")),
+        session=session_of(arguments.get("session_id")),
     )
 
 
@@ -130,8 +139,26 @@ def _free_text_call(tool: str, text: str, namespace: Any) -> Call:
         command="\n".join(commands) or None,
         paths=patched_files("\n".join(commands + patches)),
         external=bool(_SCRIPT_EXTERNAL.search(text)),
+        places=tuple(_js_text(word) for word in _SCRIPT_WORD.findall(text) if len(word) <= _PLACE_CHARS),
         is_script=True,
     )
+
+
+def session_of(written: Any) -> str | None:
+    """Give the id of a running command, however it is written."""
+    return str(written) if isinstance(written, (str, int)) and not isinstance(written, bool) else None
+
+
+def started_session(output: Any) -> str | None:
+    """Give the id of the command that an output leaves running, None when it ended."""
+    if isinstance(output, dict):
+        output = output.get("content", output.get("output", output))
+    running = _RUNNING.search(_output_text(output)[:_HEADER_CHARS].partition(_OUTPUT_MARK)[0])
+    return running.group(1) if running else None
+
+
+def _texts(*values: Any) -> tuple[str, ...]:
+    return tuple(value for value in values if isinstance(value, str) and value)
 
 
 def command_line(command: Any) -> str | None:
@@ -162,7 +189,8 @@ def is_external(tool: str, namespace: Any = None) -> bool:
 def _is_external(tool: str, space: str) -> bool:
     return (
         tool in _WEB_TOOLS
-        or tool.startswith(("mcp__", "web.", "web_"))
+        or "mcp" in tool.lower()
+        or tool.startswith(("web.", "web_"))
         or "__" in tool.strip("_")
         or space.startswith(("mcp", "web"))
         or "__" in space.strip("_")

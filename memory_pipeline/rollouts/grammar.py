@@ -17,11 +17,18 @@ from enum import Enum
 from typing import Any, ClassVar, Protocol
 
 from memory_pipeline.records import Event, EventKind, RateLimit, Source, Speaker, ToolStatus
+from memory_pipeline.redact import redact
 from memory_pipeline.rollouts.jsonl import BAD_PAYLOAD, MEDIA_LEFT_OUT, MEDIA_RUN_BYTES, Crc32, RawLine, SkippedLines
 from memory_pipeline.rollouts.lineage import WHOLE_FILE, OwnPart
 from memory_pipeline.rollouts.times import to_seconds
 
 Record = Mapping[str, Any]
+
+#: Under what unknown names are counted beyond the first fifty.
+OTHER_NAMES = "(other names)"
+_MOST_NAMES = 50
+_NAME_LOOKED_AT = 1000
+_NAME_CHARS = 80
 
 
 class Doubt(Enum):
@@ -49,10 +56,13 @@ class Draft:
     status: ToolStatus | None = None
     exit_code: int | None = None
     external: bool = False
+    places: tuple[str, ...] = ()
+    session: str | None = None
     doubt: Doubt = Doubt.NONE
     task: int | None = None  # which task of the agent a typed prompt opened, 0 where logs don't tell tasks
     turn: int = 0
     opens_unit: bool = False  # a rollback undoes from here, or from an earlier such draft
+    wrapped: bool = False  # looks like the harness's words: a person's only if the log says so
     loss_behind: bool = False  # a line was lost right behind it, perhaps the one that would have told who spoke
 
     def event(self) -> Event:
@@ -75,6 +85,8 @@ class Draft:
             self.status,
             self.exit_code,
             self.external,
+            self.places,
+            self.session,
         )
 
 
@@ -112,6 +124,7 @@ class LineCounts:
     understood_lines: int = 0
     unknown_types: Counter[str] = field(default_factory=Counter)
     skipped: SkippedLines = field(default_factory=SkippedLines)
+    _shown_names: dict[str, str] = field(default_factory=dict)
     _last_line: int = 0
     _last_broken: int = 0
 
@@ -122,14 +135,26 @@ class LineCounts:
             self.understood_lines += 1
 
     def unknown(self, name: object) -> None:
-        """Count a line type that is not known."""
-        self.unknown_types[str(name)[:80]] += 1
+        """Count a line type that is not known. Names come from the log: they are masked, and no more kept than some."""
+        written = str(name)[:_NAME_LOOKED_AT]
+        shown = self._shown_names.get(written)
+        if shown is None:
+            if len(self._shown_names) >= _MOST_NAMES:
+                self.unknown_types[OTHER_NAMES] += 1
+                return
+            shown = self._shown_names[written] = _shown_name(written)
+        self.unknown_types[shown] += 1
 
     def broken(self, line: RawLine) -> None:
         """Count a line of a known type that carries talk, of which some can't be read: once for each line."""
         if line.number != self._last_broken:
             self._last_broken = line.number
             self.skipped.add(BAD_PAYLOAD, line.number)
+
+
+def _shown_name(written: str) -> str:
+    """Mask a secret in a name that a log uses, and cut it."""
+    return "".join(character for character in redact(written).text if character.isprintable())[:_NAME_CHARS]
 
 
 #: What a glance gives for a line of which nothing is left to read.
@@ -229,13 +254,14 @@ class Sequencer:
     def settle_prompts(self, *, spoken: bool) -> None:
         """Decide every message in doubt: a person's prompt, or the harness's words.
 
-        One behind which a line was lost is the person's either way: the lost line may have said so.
+        One behind which a line was lost is the person's either way: the lost line may have said so. One that looks
+        like the harness's is the harness's.
         """
         if not self._held:
             return
         for draft in self._held:
             if draft.doubt is Doubt.PROMPT:
-                self.decide(draft, spoken=spoken or draft.loss_behind)
+                self.decide(draft, spoken=(spoken or draft.loss_behind) and not draft.wrapped)
         self._advance()
 
     def decide(self, draft: Draft, *, spoken: bool) -> None:

@@ -269,7 +269,7 @@ def _upsert_thread(
         "result_chars": facts.result_chars,
         "gives_direction": facts.gives_direction,
         "memory_mode": facts.memory_mode,
-        "model_provider": facts.model_provider,
+        "model_provider": redact(facts.model_provider).text if facts.model_provider else None,
         "external_context": facts.external_context,
         "content_digest": facts.content_digest,
         "understood_lines": facts.understood_lines,
