@@ -283,8 +283,10 @@ class Sequencer:
         """Undo the last ``count`` units: from the oldest one's prompt to the end of this line, nothing stands."""
         if self._knows_undone or count <= 0 or not self._units:
             return
-        start = self._units[max(0, len(self._units) - count)]
-        del self._units[max(0, len(self._units) - count) :]
+        undone = max(0, len(self._units) - count)
+        # A prompt that an event alone told stands in the log before one that was settled earlier.
+        start = min(self._units[undone:])
+        del self._units[undone:]
         self._last_task = -1
         if self.digest is not None:
             self.digest.add_line(line, from_tool=False)

@@ -369,6 +369,17 @@ def test_an_odd_number_of_turns_undoes_what_there_is_or_nothing(codex: Logs, cou
     assert [event.text for event in events if event.kind is EventKind.PROMPT] == [f"wish {number}" for number in left]
 
 
+def test_a_prompt_that_only_an_event_told_is_undone_with_the_one_behind_it(codex: Logs) -> None:
+    """It is settled later than the message that follows it in the log, and goes all the same."""
+    told = line("event_msg", FORKED_AT, type="user_message", message="only told")
+    message = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "always x"}]}
+    torn = json.dumps(told)[:-20]
+    lines = [PARENT[0], told, line("response_item", FORKED_AT, **message), torn, undone(2)]
+    assert codex.events(lines) == []
+    facts = codex.facts(lines)
+    assert (facts.prompt_count, facts.gives_direction) == (0, False)
+
+
 def test_a_rollback_is_found_wherever_it_falls_in_the_file(codex: Logs) -> None:
     """The mark of a rollback is seen when it spans two chunks of the file."""
     rolled = json.dumps(undone(1), separators=(",", ":")).encode()
