@@ -402,6 +402,11 @@ class IndexedThread:
     no_output: bool  # and that outcome is no-output
 
     @property
+    def unpacks_past_limit(self) -> bool:
+        """Whether it is a packed log with more plain text than it may have. What a plain one has, its size tells."""
+        return self.rollout_path.endswith(".zst") and PAST_LIMIT in self.skipped_lines
+
+    @property
     def state(self) -> JobState:
         """The state as it is shown: the last stored outcome, or ``gated`` while a gate holds back what has none."""
         if self.gate in WITHDRAWING_GATES:
@@ -415,6 +420,8 @@ class IndexedThread:
         return self.job_state or JobState.PENDING
 
 
+#: Why reading a log stopped early: it has more plain text than it may have. One of ``skipped_lines``.
+PAST_LIMIT = "past_limit"
 #: Gates that turn a thread ``gated`` whatever was extracted, and withdraw its entries while they stand.
 WITHDRAWING_GATES = frozenset({Gate.DISABLED, Gate.POLLUTED, Gate.OWN_RUN, Gate.SUBAGENT})
 

@@ -36,6 +36,7 @@ MEDIA_RUN_BYTES = 1 << 17
 #: The reason that a grammar counts: the line is JSON, but what it should say can't be read.
 BAD_PAYLOAD = "bad_payload"
 _LISTED_LINES = 100
+_BLANKS = b" \t\r\n"
 _BOM = b"\xef\xbb\xbf"
 # Where a new record may begin behind one that a kill tore off: any object, those spelled as the agents do foremost.
 _RECORD_START = re.compile(rb'\{"(?:timestamp|parentUuid)":')
@@ -171,7 +172,11 @@ class LineReader:
                 length = self._held.length + begin
                 yield from self._end_held(byte_start, chunk[: begin - 1])
                 byte_start += length
-            if begin < end:
+            if begin < end and chunk[begin] in _BLANKS and chunk[begin:end].isspace():
+                # Nothing but blank lines, of which a few packed bytes may hold thousands of millions.
+                self.last_number += chunk.count(b"\n", begin, end)
+                byte_start += end - begin
+            elif begin < end:
                 yield LineBlock(number=self.last_number + 1, byte_start=byte_start, data=chunk, begin=begin, end=end)
                 byte_start += end - begin
             if end < len(chunk):
