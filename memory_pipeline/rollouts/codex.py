@@ -261,6 +261,8 @@ class CodexGrammar:
             self._broken()
         else:
             self.counts.unknown(kind)
+        if self.sequencer.is_full:
+            self._settle()
 
     def read_inherited(self, line: RawLine) -> None:
         """Count a copied line. The file's own meta stands before the copies, and is read."""

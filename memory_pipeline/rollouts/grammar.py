@@ -213,6 +213,13 @@ class Grammar(Protocol):
         ...
 
 
+#: A longer text keeps its beginning and its end: many times what of a row is ever shown.
+MAX_TEXT_CHARS = 1 << 19
+#: How many turns back a person can undo, and how many drafts may be held back.
+MAX_UNDOABLE_TURNS = 1 << 12
+_MAX_HELD_DRAFTS = 1 << 12
+_MAX_HELD_CHARS = 1 << 23
+
 # What shows that the answer before it was the last word of its turn.
 _ENDS_A_TURN = frozenset({EventKind.PROMPT, EventKind.SHELL, EventKind.COMPACTED, EventKind.REPORT})
 _FROM_TOOLS = frozenset({EventKind.TOOL_CALL, EventKind.TOOL_RESULT})
@@ -231,8 +238,9 @@ class Sequencer:
         self.digest = digest
         self._knows_undone = bool(undone)
         self._held: deque[Draft] = deque()
+        self._held_chars = 0
         self._turn = 0
-        self._units: list[int] = []  # where each standing unit of rollback starts
+        self._units: deque[int] = deque(maxlen=MAX_UNDOABLE_TURNS)  # where each standing unit of rollback starts
         self._last_task = -1
 
     @property
@@ -240,13 +248,26 @@ class Sequencer:
         """Whether nothing is held back."""
         return not self._held
 
+    @property
+    def is_full(self) -> bool:
+        """Whether as much is held back as may be: what is in doubt must be decided now, whatever may follow."""
+        return len(self._held) >= _MAX_HELD_DRAFTS or self._held_chars >= _MAX_HELD_CHARS
+
     def push(self, draft: Draft) -> None:
         """Take a draft; what is certain by now is released."""
         if self.digest is not None:
             self.digest.add_line(draft.line, from_tool=draft.kind in _FROM_TOOLS)
+        if len(draft.text) > MAX_TEXT_CHARS:
+            draft.text = _shortened(draft.text)
         if self._held or draft.doubt is not Doubt.NONE:
+            # The line's bytes are read, and hundreds of megabytes of them may have to wait.
+            draft.line = draft.line.without_bytes(hashed=self.digest is None)
             self._held.append(draft)
-            self._advance()
+            self._held_chars += len(draft.text)
+            if self.is_full:
+                self.end_turn()
+            else:
+                self._advance()
         else:
             self._release(draft)
 
@@ -283,10 +304,8 @@ class Sequencer:
         """Undo the last ``count`` units: from the oldest one's prompt to the end of this line, nothing stands."""
         if self._knows_undone or count <= 0 or not self._units:
             return
-        undone = max(0, len(self._units) - count)
-        # A prompt that an event alone told stands in the log before one that was settled earlier.
-        start = min(self._units[undone:])
-        del self._units[undone:]
+        # The least of them: a prompt that an event alone told stands in the log before one that was settled earlier.
+        start = min(self._units.pop() for _ in range(min(count, len(self._units))))
         self._last_task = -1
         if self.digest is not None:
             self.digest.add_line(line, from_tool=False)
@@ -302,7 +321,9 @@ class Sequencer:
                 if kind is None:
                     return
                 head.kind = kind
-            self._release(self._held.popleft())
+            self._held.popleft()
+            self._held_chars -= len(head.text)
+            self._release(head)
 
     def _kind_of_answer(self) -> EventKind | None:
         for position, draft in enumerate(self._held):
@@ -370,6 +391,11 @@ class ContentDigest:
     def hexdigest(self) -> str:
         """Give the digest of what was taken in so far."""
         return self._digest.hexdigest()
+
+
+def _shortened(text: str) -> str:
+    half = MAX_TEXT_CHARS // 2
+    return f"{text[:half]}\n[… {len(text) - 2 * half} characters left out …]\n{text[-half:]}"
 
 
 def text_or_none(value: Any) -> str | None:

@@ -86,6 +86,13 @@ class RawLine:
             self._crc32 = zlib.crc32(self.raw)
         return self._crc32
 
+    def without_bytes(self, *, hashed: bool) -> RawLine:
+        """Give the line as its place alone, with its hash if that will be asked for."""
+        sha256 = self.sha256 if hashed else self._sha256 or ""
+        return RawLine(
+            self.number, self.byte_start, b"", WholeLine(length=self.byte_end - self.byte_start, sha256=sha256)
+        )
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WholeLine:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,7 +16,15 @@ from memory_pipeline.errors import RolloutError
 from memory_pipeline.records import Agent, Event, EventKind, RolloutFile, Source, ThreadFacts
 from memory_pipeline.rollouts.claude import ClaudeGrammar
 from memory_pipeline.rollouts.codex import ROLLED_BACK, CodexGrammar
-from memory_pipeline.rollouts.grammar import ContentDigest, Draft, Grammar, Sequencer, SessionNotes, Wanted
+from memory_pipeline.rollouts.grammar import (
+    MAX_UNDOABLE_TURNS,
+    ContentDigest,
+    Draft,
+    Grammar,
+    Sequencer,
+    SessionNotes,
+    Wanted,
+)
 from memory_pipeline.rollouts.homes import is_below
 from memory_pipeline.rollouts.jsonl import LineBlock, LineReader, RawLine, SkippedLines, decode_line
 from memory_pipeline.rollouts.lineage import WHOLE_FILE, OwnPart
@@ -27,6 +36,8 @@ _GRAMMARS: Mapping[Agent, type[Grammar]] = {
     Agent.CLAUDE: ClaudeGrammar,
 }
 _TITLE_CHARS = 80
+_TITLE_FROM_CHARS = 4000  # so that a title is made of whole words, and no half of a secret
+_MOST_JUDGED = 10_000  # prompts; a direction matters to a short session alone
 _BRACE = ord("}")
 _PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
 _OWN_FOLDER = re.compile(r"/\.codex/memories(?:_v2)?(?:/|$)|/\.claude/projects/[^/]+/memory(?:/|$)")
@@ -242,7 +253,7 @@ def read_facts(
     )
 
 
-@dataclass(kw_only=True, slots=True)
+@dataclass(slots=True)
 class _Unit:
     """What was said since one prompt that a rollback can undo to."""
 
@@ -259,53 +270,75 @@ class _Tally:
 
     def __init__(self, gives_direction: Callable[[str], bool]) -> None:
         self._gives_direction = gives_direction
-        self._units = [_Unit(start=-1)]
+        self._settled = _Unit(-1)  # what no rollback reaches any longer
+        self._units: deque[_Unit] = deque()
+        self._prompts_seen = 0
+        self._directions = 0  # in how many of the units one is given
         self._undone = 0
 
     def add(self, draft: Draft) -> None:
         """Count one settled draft."""
         if draft.opens_unit:
-            self._units.append(_Unit(start=draft.line.byte_start))
-        unit = self._units[-1]
+            self._units.append(_Unit(draft.line.byte_start))
+            if len(self._units) > MAX_UNDOABLE_TURNS:
+                self._settle(self._units.popleft())
+        unit = self._units[-1] if self._units else self._settled
         unit.external = unit.external or draft.external
         if draft.kind is EventKind.PROMPT:
             unit.prompt_count += 1
-            unit.first_prompt = unit.first_prompt if unit.first_prompt is not None else draft.text
-            unit.direction = unit.direction or (not self.direction and self._gives_direction(draft.text))
+            if unit.first_prompt is None:
+                unit.first_prompt = draft.text.lstrip()[:_TITLE_FROM_CHARS]
+            self._prompts_seen += 1
+            if not self.direction and self._prompts_seen <= _MOST_JUDGED and self._gives_direction(draft.text):
+                unit.direction = True
+                self._directions += unit is not self._settled
         elif draft.kind is EventKind.FINAL_ANSWER:
             unit.result_chars += len(draft.text)
 
     def undo(self, ranges: Sequence[tuple[int, int]]) -> None:
         """Take out the units that the newest ranges undo."""
         for start, _ in ranges[self._undone :]:
-            while self._units[-1].start >= start:
-                self._units.pop()
+            while self._units and self._units[-1].start >= start:
+                self._directions -= self._units.pop().direction
         self._undone = len(ranges)
+
+    def _settle(self, unit: _Unit) -> None:
+        settled = self._settled
+        settled.prompt_count += unit.prompt_count
+        settled.result_chars += unit.result_chars
+        settled.external = settled.external or unit.external
+        settled.direction = settled.direction or unit.direction
+        self._directions -= unit.direction
+        settled.first_prompt = unit.first_prompt if settled.first_prompt is None else settled.first_prompt
 
     @property
     def direction(self) -> bool:
         """Whether a prompt that stands gives a direction."""
-        return any(unit.direction for unit in self._units)
+        return self._settled.direction or self._directions > 0
 
     @property
     def external(self) -> bool:
         """Whether words from outside the machine stand in it."""
-        return any(unit.external for unit in self._units)
+        return any(unit.external for unit in self._standing())
 
     @property
     def prompt_count(self) -> int:
         """How many prompts of the person stand."""
-        return sum(unit.prompt_count for unit in self._units)
+        return sum(unit.prompt_count for unit in self._standing())
 
     @property
     def result_chars(self) -> int:
         """How long the final answers that stand are, together."""
-        return sum(unit.result_chars for unit in self._units)
+        return sum(unit.result_chars for unit in self._standing())
 
     @property
     def first_prompt(self) -> str | None:
-        """The first prompt that stands."""
-        return next((unit.first_prompt for unit in self._units if unit.first_prompt is not None), None)
+        """The beginning of the first prompt that stands."""
+        return next((unit.first_prompt for unit in self._standing() if unit.first_prompt is not None), None)
+
+    def _standing(self) -> Iterator[_Unit]:
+        yield self._settled
+        yield from self._units
 
 
 def _is_plain_id(thread_id: str | None) -> bool:
