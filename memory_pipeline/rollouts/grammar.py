@@ -395,7 +395,7 @@ class ContentDigest:
 
 def _shortened(text: str) -> str:
     half = MAX_TEXT_CHARS // 2
-    return f"{text[:half]}\n[… {len(text) - 2 * half} characters left out …]\n{text[-half:]}"
+    return f"{text[:half]}\n[{len(text) - 2 * half} characters left out]\n{text[-half:]}"
 
 
 def text_or_none(value: Any) -> str | None:

@@ -59,9 +59,9 @@ def all_facts(codex: Logs) -> int:
 @pytest.mark.parametrize("read", [all_events, all_facts])
 @pytest.mark.parametrize("role", ["user", "assistant"])
 def test_long_messages_in_doubt_do_not_pile_up(codex: Logs, read: Callable[[Logs], int], role: str) -> None:
-    """Thirty messages of 1.2 MB each, of none of which the log says what it is, are not held all at once."""
-    codex.write([META, *[said(f"{number} " + "word " * 240_000, role) for number in range(30)]])
-    assert peak_bytes(codex, read) < 30 << 20
+    """Fifty messages of 1.2 MB each, of none of which the log says what it is, are not held all at once."""
+    codex.write([META, *[said(f"{number} " + "word " * 240_000, role) for number in range(50)]])
+    assert peak_bytes(codex, read) < 34 << 20
 
 
 @pytest.mark.parametrize("read", [all_events, all_facts])
@@ -69,7 +69,7 @@ def test_many_messages_in_doubt_do_not_pile_up(codex: Logs, read: Callable[[Logs
     """Twelve thousand prompts that no event names are all the person's, and few of them are held at once."""
     codex.write([META, *[said(f"wish {number}") for number in range(12_000)]])
     assert read(codex) == 12_000
-    assert peak_bytes(codex, read) < 10 << 20
+    assert peak_bytes(codex, read) < 6 << 20
 
 
 def test_both_readings_decide_alike_when_too_much_is_in_doubt(codex: Logs) -> None:
@@ -90,7 +90,7 @@ def test_a_text_beyond_all_use_keeps_its_beginning_and_end(codex: Logs) -> None:
     (event,) = codex.events([META, said(text)])
     assert event.text.startswith("first word")
     assert event.text.endswith("word last")
-    assert f"[… {len(text) - MAX_TEXT_CHARS} characters left out …]" in event.text
+    assert f"[{len(text) - MAX_TEXT_CHARS} characters left out]" in event.text
     assert len(event.text) < MAX_TEXT_CHARS + 100
     start = len(json.dumps(META, separators=(",", ":"))) + 1
     assert (event.byte_start, event.byte_end) == (start, codex.path.stat().st_size - 1)
