@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any, ClassVar, TypeVar
 
-from memory_pipeline.records import EventKind, Speaker, ToolStatus
+from memory_pipeline.records import EventKind, Source, Speaker, ToolStatus
 from memory_pipeline.rollouts.codex_names import (
     CALLS,
     OUTPUTS,
@@ -64,6 +64,7 @@ _Value = TypeVar("_Value")
 ROLLED_BACK = b'"thread_rolled_back"'
 _COMPACTED = "(the context was compacted here)"
 _TALK_LINES = ("response_item", "event_msg", "inter_agent_communication")
+_META_MARK, _META_MARK_WITHIN = b'"session_meta"', 200  # bytes from the line's beginning
 _REMEMBERED = 256  # open calls and the like; a log that leaves more open loses the oldest
 _CWD_TAG = re.compile(r"<cwd>(.*?)</cwd>|Current working directory: (.*)")
 
@@ -268,6 +269,9 @@ class CodexGrammar:
         """Count a copied line. The file's own meta stands before the copies, and is read."""
         if self._meta_seen:
             self.counts.understood(line)
+            if self.notes.forked_from is None and _META_MARK in line.raw[:_META_MARK_WITHIN]:
+                for record in decode_line(line, SkippedLines()):
+                    self._note_ancestor(text_or_none(table(record.get("payload")).get("id")))
             return
         for record in decode_line(line, SkippedLines()):
             if not self._meta_seen:
@@ -298,6 +302,7 @@ class CodexGrammar:
             # Repeats of the file's own meta bring later settings; the first one is its identity.
             notes.memory_mode = text_or_none(meta.get("memory_mode")) or notes.memory_mode
         if self._meta_seen:
+            self._note_ancestor(thread_id)
             return
         self._meta_seen = True
         git = table(meta.get("git"))
@@ -309,6 +314,12 @@ class CodexGrammar:
         notes.source = codex_source(meta)
         notes.forked_from = parent_of(meta)
         self._note_cwd(meta.get("cwd"))
+
+    def _note_ancestor(self, thread_id: str | None) -> None:
+        """Take another thread's meta, behind the file's own, for that of its parent; of several, the first is."""
+        notes = self.notes
+        if notes.source is not Source.SUBAGENT and thread_id not in (None, notes.thread_id):
+            notes.forked_from = notes.forked_from or thread_id
 
     def _note_cwd(self, written: Any) -> None:
         folder = plain_path(written)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import threading
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -274,6 +275,22 @@ def test_a_remote_in_one_log_scopes_the_folder_in_every_log(machine: Machine) ->
     _session(remote="git@Example.org:sam/shop.git").write(machine.codex)
     machine.look()
     assert {thread.scope for thread in machine.store.threads.every()} == {"project:example.org/sam/shop"}
+
+
+def test_an_old_codex_fork_yields_its_own_part_and_goes_on_doing_so(machine: Machine) -> None:
+    """A fork that does not say so, but holds its parent's meta, counts from its own first words, also when it grows."""
+    parent = _session().prompt("And the cart.").answer("The cart too.")
+    parent.write(machine.codex)
+    forked_at = START + timedelta(hours=5)
+    fork = CodexSession(thread_id=TWO, start=forked_at)
+    fork.lines += [dict(copied, timestamp=fork.lines[0]["timestamp"]) for copied in parent.lines]
+    fork.prompt("Rename the shop.").answer("It is renamed.").write(machine.codex)
+    machine.look()
+    assert (machine.thread(TWO).prompt_count, machine.thread(TWO).title) == (1, "Rename the shop.")
+    fork.prompt("And its logo.").write(machine.codex)
+    machine.look()
+    assert (machine.thread(TWO).prompt_count, machine.thread(TWO).title) == (2, "Rename the shop.")
+    assert machine.thread(ONE).prompt_count == 2
 
 
 def test_a_stopped_look_keeps_what_it_read_and_goes_on_next_time(machine: Machine) -> None:
