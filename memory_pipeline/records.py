@@ -200,7 +200,7 @@ class ThreadFacts:
     git_branch: str | None
     title: str | None  # redacted first prompt of the person, one line of at most 80 characters
     started_at: float | None
-    updated_at: float | None  # the last record's time that can be believed
+    updated_at: float | None  # the last record's time that can be believed and has come
     prompt_count: int  # prompts of the person
     result_chars: int  # characters of the assistant's final answers
     gives_direction: bool  # a prompt of the person gives a direction to keep
@@ -215,6 +215,7 @@ class ThreadFacts:
     unknown_types: Mapping[str, int]  # line type -> count
     record_hashes: bytes = b""  # of the records' own ids, in order, eight bytes each, where the agent gives them ids
     skipped_places: tuple[tuple[int, str], ...] = ()  # the first hundred: line number, reason
+    newest_at: float | None = None  # the last record's time that can be believed, though it may not have come yet
     forked_from: str | None = None  # the thread of which this one is a fork, as its log says
 
 

@@ -44,6 +44,8 @@ def index_rollouts(
     on_progress: Progress | None = None,
 ) -> Discovery:
     """Bring the index in line with the disk: new, grown, moved, archived, returned and vanished rollouts."""
+    store.threads.catch_up(now=clock.now())
+    store.jobs.shorten_waits(now=clock.now())
     listing, problems = _list_rollouts(config)
     seen = store.threads.seen_files()
     changed, moves = _compare(listing, seen)
@@ -228,6 +230,7 @@ class _Reader:
             max_bytes=self._config.gates.max_rollout_bytes,
             own_folders=(self._config.memories_dir, self._config.state_dir),
             own=own,
+            now=self._clock.now(),
         )
 
 

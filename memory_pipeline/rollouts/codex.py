@@ -277,7 +277,7 @@ class CodexGrammar:
             if not self._meta_seen:
                 self.read(record, line)
         # Copies carry the time of the fork; so does the meta.
-        self.notes.started_at = self.notes.last_at = None
+        self.notes.started_at = self.notes.last_at = self.notes.newest_at = None
 
     def record_hashes(self) -> bytes:
         """Give nothing: the records of Codex have no ids of their own."""
@@ -329,7 +329,7 @@ class CodexGrammar:
 
     def _read_rate_limits(self, payload: Record, at: float | None) -> None:
         limits = table(payload.get("rate_limits"))
-        if at is None:
+        if at is None or not self.notes.believes(at):
             return
         read = tuple(limit for name in ("primary", "secondary") if (limit := rate_limit(table(limits.get(name)), at)))
         self.notes.rate_limits = read or self.notes.rate_limits

@@ -9,6 +9,7 @@ Such drafts are held back, and everything behind them, so that the log's order s
 from __future__ import annotations
 
 import hashlib
+import math
 import zlib
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
@@ -19,7 +20,7 @@ from typing import Any, ClassVar, Protocol
 from memory_pipeline.records import Event, EventKind, RateLimit, Source, Speaker, ToolStatus
 from memory_pipeline.rollouts.jsonl import BAD_PAYLOAD, MEDIA_LEFT_OUT, MEDIA_RUN_BYTES, RawLine, SkippedLines
 from memory_pipeline.rollouts.lineage import WHOLE_FILE, OwnPart
-from memory_pipeline.rollouts.times import to_seconds
+from memory_pipeline.rollouts.times import TOLERANCE_SECONDS, to_seconds
 
 Record = Mapping[str, Any]
 
@@ -91,7 +92,10 @@ class SessionNotes:
     memory_mode: str | None = None
     model_provider: str | None = None
     started_at: float | None = None
-    last_at: float | None = None  # the latest believable time of any record
+    last_at: float | None = None  # the latest believable time of any record that has come
+    newest_at: float | None = None  # the latest believable one, come or not
+    written_at: float = math.inf  # when the file was modified: nothing in it can be later
+    now: float = math.inf
     rate_limits: tuple[RateLimit, ...] = ()
     forked_from: str | None = None  # the thread of which this one is a fork
     _minute: bytes = b""  # the minute of the stamps noted last, and the earliest and latest second of it
@@ -101,9 +105,13 @@ class SessionNotes:
     def note_time(self, value: Any) -> float | None:
         """Read a record's time and keep the earliest and the latest."""
         at = to_seconds(value)
-        if at is not None:
+        if at is not None and self.believes(at):
             self._keep_time(at)
         return at
+
+    def believes(self, at: float) -> bool:
+        """Whether a time is not later than the file itself."""
+        return at <= self.written_at + TOLERANCE_SECONDS
 
     def note_stamp(self, minute: bytes, second: bytes) -> None:
         """Note a time as ``2026-01-02T03:04:`` and ``05.678``, UTC: what nearly every line has, without decoding.
@@ -126,7 +134,9 @@ class SessionNotes:
             self._minute = b""
 
     def _keep_time(self, at: float) -> None:
-        if self.last_at is None or at > self.last_at:
+        if self.newest_at is None or at > self.newest_at:
+            self.newest_at = at
+        if at <= self.now + TOLERANCE_SECONDS and (self.last_at is None or at > self.last_at):
             self.last_at = at
         if self.started_at is None or at < self.started_at:
             self.started_at = at

@@ -6,6 +6,7 @@ the person undid turns is read twice for its events.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections import deque
@@ -51,7 +52,9 @@ class RolloutReading:
     ``total_lines`` counts every line that is not blank, ``understood_lines`` those of a known type.
     """
 
-    def __init__(self, file: RolloutFile, home: str, *, max_bytes: int, own: OwnPart | None = None) -> None:
+    def __init__(
+        self, file: RolloutFile, home: str, *, max_bytes: int, own: OwnPart | None = None, now: float = math.inf
+    ) -> None:
         self.notes = SessionNotes()
         self.mtime: float | None = None
         self.unknown_types: Mapping[str, int] = {}
@@ -62,6 +65,7 @@ class RolloutReading:
         self._home = home
         self._max_bytes = max_bytes
         self._own = own or WHOLE_FILE
+        self._now = now
         self._skipped = SkippedLines()
 
     @property
@@ -106,6 +110,7 @@ class RolloutReading:
         """Read line by line; stop whenever the grammar has something ready, and at the end."""
         with open_rollout(self._file, self._home, max_bytes=self._max_bytes) as plain:
             self.mtime = plain.mtime
+            grammar.notes.written_at, grammar.notes.now = plain.mtime, self._now
             lines = LineReader(plain.chunks(), self._skipped, hashes=grammar.sequencer.digest is None)
             try:
                 for block in lines.blocks():
@@ -204,18 +209,20 @@ def read_facts(
     gives_direction: Callable[[str], bool] | None = None,
     redact_text: Callable[[str], str] | None = None,
     own: OwnPart | None = None,
+    now: float = math.inf,
 ) -> ThreadFacts:
     """Read what the index and the gates need to know of a thread.
 
     ``own_folders`` are our workspace folders: a session that ran inside one is our own. The two functions default to
     those of ``directions`` and ``redact``. ``own`` says which part of the file is its own thread's: nothing else
-    counts, and the times are those of that part; ``record_hashes`` lists every record of the file all the same.
+    counts, and the times are those of that part; ``record_hashes`` lists every record of the file all the same. A time
+    later than ``now`` is told as the newest alone.
 
     Raises:
         RolloutError: it vanished, is not a regular file, lies outside the agent's logs, or may not be read.
     """
     redact_text = redact_text or _default_redaction()
-    reading = read_events(file, home, max_bytes=max_bytes, own=own)
+    reading = RolloutReading(file, home, max_bytes=max_bytes, own=own, now=now)
     tally = _Tally(gives_direction or _default_direction())
     digest = ContentDigest()
     for sequencer in reading.facts_drafts(digest):
@@ -235,6 +242,7 @@ def read_facts(
         title=_title(tally.first_prompt, redact_text),
         started_at=notes.started_at,
         updated_at=_not_after(notes.last_at, reading.mtime),
+        newest_at=_not_after(notes.newest_at, reading.mtime),
         prompt_count=tally.prompt_count,
         result_chars=tally.result_chars,
         gives_direction=tally.direction,

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database, Migrations
 
 #: How many steps there are; stands in ``PRAGMA user_version`` once all are applied.
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -34,6 +34,10 @@ def _steps() -> Migrations:
     def first_schema(database: Database) -> None:
         for statement in _FIRST_SCHEMA:
             database.execute(statement)
+
+    @steps()
+    def newest_times(database: Database) -> None:
+        database.execute("ALTER TABLE threads ADD COLUMN newest_at REAL NOT NULL DEFAULT 0")
 
     return steps
 

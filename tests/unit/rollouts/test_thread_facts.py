@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from log_homes import THREAD, Logs
+from log_homes import MAX_BYTES, THREAD, Logs
 
 from memory_pipeline.records import EventKind, Source
-from memory_pipeline.rollouts.reading import is_own_folder
+from memory_pipeline.rollouts.reading import is_own_folder, read_facts
 
 AT = "2026-01-02T03:04:05Z"
 LATER = "2026-01-02T04:00:00Z"
@@ -58,7 +58,21 @@ def test_times_are_bounded_by_the_files_own(codex: Logs) -> None:
     assert codex.facts(lines).updated_at == 1767326400.0
     assert codex.facts(lines).started_at == 1767323045.0
     future = codex.facts([*lines, message("user", "d", "2098-01-01T00:00:00Z")])
-    assert future.updated_at == pytest.approx(codex.path.stat().st_mtime)
+    assert (future.updated_at, future.prompt_count) == (1767326400.0, 4)
+
+
+def test_a_time_that_has_not_come_is_the_newest_but_does_not_count_yet(codex: Logs) -> None:
+    """Under a clock that is behind, the latest time that has come is told, and the newest beside it."""
+    file = codex.write([META, message("user", "a", AT), message("user", "b", LATER)])
+    told = {}
+    for now in (1767323045.0 - 90 * 86_400, 1767323045.0 + 600, 1767326400.0 + 600):
+        facts = read_facts(file, str(codex.home), max_bytes=MAX_BYTES, gives_direction=bool, redact_text=str, now=now)
+        told[now] = (facts.updated_at, facts.newest_at)
+    assert list(told.values()) == [
+        (None, 1767326400.0),
+        (1767323045.0, 1767326400.0),
+        (1767326400.0, 1767326400.0),
+    ]
 
 
 def test_the_digest_changes_with_what_is_said_and_only_then(codex: Logs) -> None:
