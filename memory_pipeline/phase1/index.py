@@ -83,7 +83,7 @@ def _list_rollouts(config: Config) -> tuple[dict[str, RolloutFile], tuple[str, .
             missing[agent] = problem
             continue
         files: dict[str, RolloutFile] = {}
-        for file in find_rollouts(agent, source.home):
+        for file in find_rollouts(agent, source.home, tell=problems.append):
             if not _is_text(file.path):
                 problems.append(f"{file.path!r}: passed over, because its name is not UTF-8; rename it")
                 continue

@@ -301,6 +301,8 @@ class CodexGrammar:
         if thread_id is not None and notes.thread_id in (None, thread_id):
             # Repeats of the file's own meta bring later settings; the first one is its identity.
             notes.memory_mode = text_or_none(meta.get("memory_mode")) or notes.memory_mode
+            # A session may have begun before its folder had a remote.
+            notes.git_remote = notes.git_remote or text_or_none(table(meta.get("git")).get("repository_url"))
         if self._meta_seen:
             self._note_ancestor(thread_id)
             return
@@ -308,7 +310,7 @@ class CodexGrammar:
         git = table(meta.get("git"))
         notes.thread_id = thread_id
         notes.note_time(meta.get("timestamp"))
-        notes.git_remote = text_or_none(git.get("repository_url"))
+        notes.git_remote = notes.git_remote or text_or_none(git.get("repository_url"))
         notes.git_branch = text_or_none(git.get("branch"))
         notes.model_provider = text_or_none(meta.get("model_provider"))
         notes.source = codex_source(meta)

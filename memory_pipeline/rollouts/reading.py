@@ -30,7 +30,7 @@ from memory_pipeline.rollouts.homes import is_below
 from memory_pipeline.rollouts.jsonl import LineBlock, LineReader, RawLine, SkippedLines, decode_line
 from memory_pipeline.rollouts.lineage import WHOLE_FILE, OwnPart
 from memory_pipeline.rollouts.opening import open_rollout
-from memory_pipeline.rollouts.paths import plain_path
+from memory_pipeline.rollouts.paths import is_windows_path, plain_path
 
 _GRAMMARS: Mapping[Agent, type[Grammar]] = {
     Agent.CODEX: CodexGrammar,
@@ -355,12 +355,19 @@ def _is_plain_id(thread_id: str | None) -> bool:
 
 
 def is_own_folder(cwd: str | None, own_folders: Sequence[str]) -> bool:
-    """Whether a session ran inside a memory workspace: one of ours, or Codex's own."""
+    """Whether a session ran inside a memory workspace: one of ours, or Codex's own, by its name or by a link."""
     folder = plain_path(cwd)
     if folder is None:
         return False
-    ours = [own for own in map(plain_path, own_folders) if own is not None]
-    return bool(_OWN_FOLDER.search(folder)) or any(is_below(folder, own) for own in ours)
+    ours = {place for own in map(plain_path, own_folders) if own is not None for place in (own, _real(own))}
+    return any(
+        _OWN_FOLDER.search(place) is not None or any(is_below(place, own) for own in ours)
+        for place in (folder, _real(folder))
+    )
+
+
+def _real(folder: str) -> str:
+    return folder if is_windows_path(folder) else os.path.realpath(folder)
 
 
 def memory_folders(agent: Agent, home: str) -> tuple[str, ...]:

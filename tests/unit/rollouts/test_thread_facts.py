@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -163,6 +164,28 @@ def test_payloads_of_any_kind_raise_nothing(codex: Logs, claude: Logs) -> None:
 def test_a_session_in_a_memory_workspace_is_our_own(cwd: str | None, own: bool) -> None:
     """By our workspace's folder, and by the folders in which Codex keeps its own memory."""
     assert is_own_folder(cwd, ["/state/memories/"]) is own
+
+
+def test_a_link_to_a_memory_workspace_leads_into_it(tmp_path: Path) -> None:
+    """A session that ran in a link to our folder is our own, and so is one in the folder when the setting is a link."""
+    (tmp_path / "memories").mkdir()
+    (tmp_path / "link").symlink_to("memories")
+    (tmp_path / ".codex/memories").mkdir(parents=True)
+    (tmp_path / "codex-link").symlink_to(".codex/memories")
+    assert is_own_folder(f"{tmp_path}/link/skills", [f"{tmp_path}/memories"])
+    assert is_own_folder(f"{tmp_path}/memories", [f"{tmp_path}/link"])
+    assert is_own_folder(f"{tmp_path}/codex-link", [])
+    assert not is_own_folder(f"{tmp_path}/other", [f"{tmp_path}/link"])
+
+
+def test_a_remote_that_a_later_meta_names_is_the_sessions(codex: Logs) -> None:
+    """A repeat of the file's own meta may name what the first one did not; another thread's meta may not."""
+    bare = line("session_meta", id=THREAD, cwd="/work/calc", source="cli")
+    other = line("session_meta", id="another", git={"repository_url": "theirs"})
+    assert codex.facts([bare, message("user", "a"), META]).git_remote == "u"
+    assert codex.facts([bare, message("user", "a"), other]).git_remote is None
+    later = line("session_meta", id=THREAD, git={"repository_url": "later"})
+    assert codex.facts([META, message("user", "a"), later]).git_remote == "u"
 
 
 def test_an_own_folder_overrides_the_source(codex: Logs) -> None:
