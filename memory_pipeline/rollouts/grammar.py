@@ -142,6 +142,19 @@ class SessionNotes:
             self.started_at = at
 
 
+#: Under what unknown names are counted beyond the first fifty.
+OTHER_NAMES = "other"
+_MOST_NAMES = 50
+_NAME_LOOKED_AT = 1000
+_NAME_CHARS = 80
+
+
+def _shown_name(written: str) -> str:
+    from memory_pipeline.redact import redact  # here: nearly every log has no unknown name
+
+    return "".join(character for character in redact(written).text if character.isprintable())[:_NAME_CHARS]
+
+
 @dataclass(kw_only=True, slots=True)
 class LineCounts:
     """How much of a log a grammar understood. Several records on one line count as one line."""
@@ -149,6 +162,7 @@ class LineCounts:
     understood_lines: int = 0
     unknown_types: Counter[str] = field(default_factory=Counter)
     skipped: SkippedLines = field(default_factory=SkippedLines)
+    _shown_names: dict[str, str] = field(default_factory=dict)
     _last_line: int = 0
     _last_broken: int = 0
 
@@ -159,8 +173,15 @@ class LineCounts:
             self.understood_lines += 1
 
     def unknown(self, name: object) -> None:
-        """Count a line type that is not known."""
-        self.unknown_types[str(name)[:80]] += 1
+        """Count a line type that is not known. Names come from the log: they are masked, and no more kept than some."""
+        written = str(name)[:_NAME_LOOKED_AT]
+        shown = self._shown_names.get(written)
+        if shown is None:
+            if len(self._shown_names) >= _MOST_NAMES:
+                self.unknown_types[OTHER_NAMES] += 1
+                return
+            shown = self._shown_names[written] = _shown_name(written)
+        self.unknown_types[shown] += 1
 
     def broken(self, line: RawLine) -> None:
         """Count a line of a known type that carries talk, of which some can't be read: once for each line."""
