@@ -337,6 +337,8 @@ class ClaudeGrammar:
     def _read_result(self, block: Record, record: Record) -> ToolStatus:
         call_id = text_or_none(block.get("tool_use_id"))
         tool = self._tools.pop(call_id, None) if call_id else None
+        if block.get("content") is not None:  # a result may be without
+            self._note_broken(block["content"])
         result = read_result(block, record, external=is_external(tool or ""))
         draft = self._draft(EventKind.TOOL_RESULT, Speaker.TOOL, result.text)
         draft.call_id, draft.tool, draft.external = call_id, tool, is_external(tool or "")
@@ -399,9 +401,11 @@ class ClaudeGrammar:
         self.sequencer.push(draft)
 
     def _read_call(self, block: Record) -> None:
-        tool = str(block.get("name") or "")
+        tool = text_or_none(block.get("name")) or ""
         call_id = text_or_none(block.get("id"))
         given = table(block.get("input"))
+        if self._line is not None and not (tool and isinstance(block.get("input"), dict)):
+            self.counts.broken(self._line)
         if call_id is not None:
             self._tools[call_id] = tool
             if len(self._tools) > _REMEMBERED:

@@ -33,6 +33,8 @@ from memory_pipeline.rollouts.codex_tools import (
     Call,
     Outcome,
     command_line,
+    is_broken_call,
+    is_broken_output,
     read_answers,
     read_call,
     read_output,
@@ -583,6 +585,8 @@ class CodexGrammar:
         self._interrupted = False
 
     def _read_call(self, payload: Record) -> None:
+        if is_broken_call(payload):
+            self._broken()
         call = read_call(payload)
         call_id = text_or_none(payload.get("call_id")) or text_or_none(payload.get("id"))
         if call_id is not None:
@@ -595,6 +599,8 @@ class CodexGrammar:
         self._talk_draft(draft)
 
     def _read_output(self, payload: Record) -> None:
+        if is_broken_output(payload):
+            self._broken()
         call_id = text_or_none(payload.get("call_id"))
         call = self._calls.pop(call_id, None) if call_id else None
         self._plain_calls.pop((call_id or "").encode("utf-8", "replace"), None)
