@@ -36,6 +36,7 @@ from memory_pipeline.rollouts.grammar import (
     Sequencer,
     SessionNotes,
     Wanted,
+    WholeEnds,
     is_broken_content,
     name_of,
     table,
@@ -91,6 +92,7 @@ class ClaudeGrammar:
         self.counts = LineCounts(skipped=wanted.skipped)
         self.sequencer = Sequencer(undone=wanted.undone, digest=wanted.digest)
         self._digest = wanted.digest
+        self._whole_ends = WholeEnds()
         self._foreign = wanted.own.foreign_hashes
         self._record_hashes = array("Q")
         self._seen: set[int] = set()
@@ -118,8 +120,10 @@ class ClaudeGrammar:
         if call_id is not None:
             if self._digest is None or not self._passes_result(data, start, head.end(), end, call_id.decode()):
                 return None
-        elif (kind not in _SILENT_HEADS if kind is not None else attachment == _QUEUED_HEAD) or _has_next_record(
-            data, head.end(), end
+        elif (
+            (kind not in _SILENT_HEADS if kind is not None else attachment == _QUEUED_HEAD)
+            or _has_next_record(data, head.end(), end)
+            or not self._whole_ends.fits(kind or b"attachment", data, start, end)
         ):
             return None
         self.counts.understood_lines += 1
@@ -129,6 +133,8 @@ class ClaudeGrammar:
         """Take an ordinary tool's result in by its bytes, unless it decides what something before it was."""
         tool = self._tools.get(call_id)
         if self._digest is None or tool is None or not self.sequencer.is_settled:
+            return False
+        if not self._whole_ends.fits(b"result", data, start, end):
             return False
         if tool in AGENT_TOOLS or tool in QUESTION_TOOLS or is_external(tool):
             return False

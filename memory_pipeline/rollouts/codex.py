@@ -50,6 +50,7 @@ from memory_pipeline.rollouts.grammar import (
     Sequencer,
     SessionNotes,
     Wanted,
+    WholeEnds,
     is_broken_content,
     name_of,
     table,
@@ -137,6 +138,7 @@ class CodexGrammar:
         self.counts = LineCounts(skipped=wanted.skipped)
         self.sequencer = Sequencer(undone=wanted.undone, digest=wanted.digest)
         self._digest = wanted.digest
+        self._whole_ends = WholeEnds()
         self._cwd: str | None = None
         self._meta_seen = False
         self._calls: dict[str, Call] = {}
@@ -162,6 +164,8 @@ class CodexGrammar:
         minute, second, kind = head.groups()
         why = _PASSES.get(kind)
         if why is None or _has_next_record(data, head.end(), end, why):
+            return None
+        if not self._whole_ends.fits(kind, data, start, end):
             return None
         if why is _Pass.TURN_ITEM:
             if not self._passes_turn_item(data, head.end(), end):

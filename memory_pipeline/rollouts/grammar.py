@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 import zlib
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, ClassVar, Protocol
+
+import orjson
 
 from memory_pipeline.records import Event, EventKind, RateLimit, Source, Speaker, ToolStatus
 from memory_pipeline.rollouts.jsonl import BAD_PAYLOAD, MEDIA_LEFT_OUT, MEDIA_RUN_BYTES, RawLine, SkippedLines
@@ -146,6 +149,8 @@ class SessionNotes:
 OTHER_NAMES = "other"
 _MOST_NAMES = 50
 _NAME_LOOKED_AT = 1000
+_BACKSLASH = ord("\\")
+_PLAIN_VALUE = re.compile(rb"null|true|false|-?\d[\d.eE+-]*")
 _NAME_CHARS = 80
 
 
@@ -188,6 +193,50 @@ class LineCounts:
         if line.number != self._last_broken:
             self._last_broken = line.number
             self.skipped.add(BAD_PAYLOAD, line.number)
+
+
+class WholeEnds:
+    """How whole lines of each type end, learned from those that were decoded.
+
+    A line that a kill tore off right behind a brace looks like a whole one. Its end does not: the last name in it and
+    the brackets that close it are others than those of whole lines of its type. What ends in a new way is decoded.
+    """
+
+    _LOOKED_AT = 128
+    _MOST = 1024
+
+    def __init__(self) -> None:
+        self._known: set[tuple[bytes, bytes, bytes, bytes]] = set()
+
+    def fits(self, kind: bytes, data: bytes, start: int, end: int) -> bool:
+        """Whether ``data[start:end]``, which ends in a brace, is whole."""
+        tail = data[max(start, end - self._LOOKED_AT) : end]
+        inside = tail.rstrip(b"}]")
+        how = _last_value(inside)
+        if how is not None and (kind, *how, tail[len(inside) :]) in self._known:
+            return True
+        try:
+            orjson.loads(memoryview(data)[start:end])
+        except orjson.JSONDecodeError:
+            return False
+        if how is not None and len(self._known) < self._MOST:
+            self._known.add((kind, *how, tail[len(inside) :]))
+        return True
+
+
+def _last_value(inside: bytes) -> tuple[bytes, bytes] | None:
+    """Give the last name before a line's closing brackets, and what kind of value ends there; None: it may be any."""
+    if inside.endswith(b'\\"'):
+        return None  # a quote inside a text, or the end of a text that ends in a backslash
+    named = inside.rfind(b'":')
+    # Behind a backslash it is no name, but part of a text.
+    name = b"" if named < 1 or inside[named - 1] == _BACKSLASH else inside[inside.rfind(b'"', 0, named) : named]
+    if inside.endswith(b'"'):
+        return name, b'"'
+    value = inside[named + 2 :] if name else b""
+    if value in (b"{", b"["):
+        return name, value
+    return (name, b"0") if _PLAIN_VALUE.fullmatch(value) else None
 
 
 #: What a glance gives for a line of which nothing is left to read.
