@@ -118,7 +118,7 @@ def _passes() -> Mapping[bytes, _Pass]:
 
 
 _PASSES = _passes()
-_SILENT_TURN_ITEMS = frozenset(name.encode() for name in SILENT_TURN_ITEMS)
+_SILENT_TURN_ITEMS = frozenset(name.encode() for name in SILENT_TURN_ITEMS - {"AgentMessage"})
 _PLAIN_TOOLS = frozenset(name.encode() for name in PLAIN_TOOLS)
 
 
@@ -149,6 +149,9 @@ class CodexGrammar:
         self._spoken: deque[str] = deque(maxlen=8)  # prompts that messages said, and no event told so far
         self._shells: deque[tuple[str, str]] = deque(maxlen=8)  # (how it was told, command), told once so far
         self._interrupted = False  # in this turn already: the event and the message say it twice
+        self._told_answers: deque[Draft] = deque(maxlen=2)  # what an item told, and no message said so far
+        self._said_answer = ""  # the last one that a message said
+        self._tells_first = False  # whether this log's events stand before the messages that they repeat
         self._losses = 0  # lines lost so far
         self._stream_error: Draft | None = None
         self._tasks = 0  # tasks that were started so far
@@ -225,7 +228,7 @@ class CodexGrammar:
 
     def _passes_talk(self, data: bytes, start: int, end: int) -> bool:
         """Take an ordinary tool's line in by its bytes, unless it decides what something before it was."""
-        if self._told or not self.sequencer.is_settled or self._digest is None:
+        if self._told or self._told_answers or not self.sequencer.is_settled or self._digest is None:
             return False
         if data.find(b'"compaction_output":', max(start, end - _MARKS_BYTES), end) >= 0:
             return False
@@ -293,6 +296,7 @@ class CodexGrammar:
         """End the last turn."""
         self._flush_stream_error()
         self._settle()
+        self._flush_told_answers()
         self.sequencer.end_turn()
         self._read_passed_limits()
         self.notes.settle_stamps()
@@ -399,6 +403,9 @@ class CodexGrammar:
 
     def _read_turn_item(self, item: Record) -> None:
         kind = name_of(item.get("type"))
+        if kind == "AgentMessage":
+            self._keep_told_answer(item)
+            return
         if kind in SILENT_TURN_ITEMS:
             return
         if kind == "UserMessage":
@@ -412,6 +419,18 @@ class CodexGrammar:
             self._read_ended_call(item, str(item.get("id") or ""))
         else:
             self._unknown(f"item_completed/{kind}")
+
+    def _keep_told_answer(self, item: Record) -> None:
+        """Keep what an item says of the agent's words until the message comes that it repeats: that one may be lost."""
+        text = _joined_text(item.get("content"))
+        if not text.strip() or says_the_same(self._said_answer, text):
+            return
+        self._told_answers.append(self._answer(text, item.get("phase")))
+
+    def _flush_told_answers(self, *, before: Draft | None = None) -> None:
+        """Take up the agent's words that an item told and no message said: all, or those that stand before a draft."""
+        while self._told_answers and (before is None or self._told_answers[0].line.number < before.line.number):
+            self.sequencer.push(self._told_answers.popleft())
 
     def _read_ended_call(self, report: Record, call_id: str) -> None:
         source = str(report.get("source") or "").lower().replace("_", "")
@@ -437,6 +456,7 @@ class CodexGrammar:
     def _roll_back(self, count: Any) -> None:
         """Take back the person's last turns: what was said in them does not stand."""
         self._settle()
+        self._flush_told_answers()
         self.sequencer.end_turn()
         self._stream_error = None
         if self._line is not None and isinstance(count, int):
@@ -444,6 +464,7 @@ class CodexGrammar:
 
     def _end_turn(self, payload: Record) -> None:
         self._settle()
+        self._flush_told_answers()
         if payload.get("error"):
             self._stream_error = None
             self._talk(EventKind.FAILED_TURN, Speaker.HARNESS, _message_of(payload))
@@ -504,13 +525,19 @@ class CodexGrammar:
         text = self._text_of(payload.get("content"))
         if not text.strip():
             return
-        phase = payload.get("phase")
+        self._said_answer = text
+        for told in tuple(self._told_answers):
+            if says_the_same(text, told.text):
+                self._told_answers.remove(told)
+        self._talk_draft(self._answer(text, payload.get("phase")))
+
+    def _answer(self, text: str, phase: Any) -> Draft:
         draft = self._draft(EventKind.COMMENTARY, Speaker.ASSISTANT, text)
         if phase == "final_answer":
             draft.kind = EventKind.FINAL_ANSWER
         elif phase != "commentary":
             draft.doubt = Doubt.ANSWER
-        self._talk_draft(draft)
+        return draft
 
     def _text_of(self, content: Any) -> str:
         """Read the text of a message; what can't be read of it is counted."""
@@ -527,7 +554,7 @@ class CodexGrammar:
             self._broken()
             return
         self._understood()
-        self._mark_losses()
+        had_loss = self._mark_losses()
         if is_broken_content(content, bare_texts=True):
             self._broken()
             self._losses = self.counts.skipped.counts.total()  # the rest of it is read: nothing behind it was lost
@@ -545,22 +572,24 @@ class CodexGrammar:
             text, outcome = _shell_result(output)
             self._person_ran("message", command, text, outcome, f"user-shell-{self._line_number()}")
         if message.spoken.strip():
-            self._read_spoken(message.spoken, sure=message.sure)
+            self._read_spoken(message.spoken, sure=message.sure, had_loss=had_loss)
 
-    def _read_spoken(self, text: str, *, sure: bool) -> None:
+    def _read_spoken(self, text: str, *, sure: bool, had_loss: bool) -> None:
         self._mark_losses()
         draft = self._draft(EventKind.PROMPT, Speaker.USER, text)
         draft.task = self._tasks
         told = next((told for told in self._told if says_the_same(text, told.text)), None)
         if told is not None:
             self._told.remove(told)
+            self._tells_first = True
         elif sure:
             self._spoken.append(text)
         else:
             draft.doubt = Doubt.PROMPT
+            draft.loss_behind = had_loss and self._tells_first  # then the event that names it may be what was lost
         if draft.doubt is Doubt.NONE:
             self._settle()
-            self._open_turn()
+            self._open_turn(draft)
         self.sequencer.push(draft)
 
     def _match_prompt(self, told: str) -> None:
@@ -575,7 +604,8 @@ class CodexGrammar:
                 return
         for draft in self.sequencer.in_doubt():
             if says_the_same(draft.text, told):
-                self._open_turn()
+                self._tells_first = False
+                self._open_turn(draft)
                 self.sequencer.decide(draft, spoken=True)
                 self.sequencer.settle_prompts(spoken=False)
                 return
@@ -584,7 +614,8 @@ class CodexGrammar:
             draft.task = self._tasks
             self._told.append(draft)
 
-    def _open_turn(self) -> None:
+    def _open_turn(self, prompt: Draft) -> None:
+        self._flush_told_answers(before=prompt)
         self._flush_stream_error()
         self._interrupted = False
 
@@ -663,7 +694,10 @@ class CodexGrammar:
     def _talk_draft(self, draft: Draft) -> None:
         """Push what is not a user message: whatever user message is still in doubt is decided before it."""
         self._understood()
-        self._settle()
+        had_loss = self._settle()
+        if had_loss:
+            # The message that an item has just repeated may be what was lost.
+            self._flush_told_answers()
         if draft.speaker is Speaker.ASSISTANT or draft.kind is EventKind.TOOL_RESULT:
             self._stream_error = None
         self.sequencer.push(draft)
@@ -672,22 +706,32 @@ class CodexGrammar:
         if draft.text.strip():
             self.sequencer.push(draft)
 
-    def _settle(self) -> None:
-        """Decide every message in doubt: where events name the prompts, one that none names is the harness's."""
-        self._mark_losses()
+    def _settle(self) -> bool:
+        """Decide every message in doubt: where events name the prompts, one that none names is the harness's.
+
+        Returns whether a line was lost since the last time.
+        """
+        had_loss = self._mark_losses()
         self.sequencer.settle_prompts(spoken=not self._events_name_prompts)
         while self._told:
             # No message said it: the event is the only record of this prompt.
-            self._open_turn()
-            self.sequencer.push(self._told.popleft())
+            told = self._told.popleft()
+            self._open_turn(told)
+            self.sequencer.push(told)
+        return had_loss
 
-    def _mark_losses(self) -> None:
-        """Mark the newest message in doubt when a line was lost behind it: it may have been the event that names it."""
+    def _mark_losses(self) -> bool:
+        """Mark the newest message in doubt when a line was lost behind it: it may have been the event that names it.
+
+        Returns whether a line was lost since the last time.
+        """
         losses = self.counts.skipped.counts.total() if self.counts.skipped.counts else 0
-        if losses != self._losses:
-            self._losses = losses
-            for draft in self.sequencer.in_doubt()[:1]:
-                draft.loss_behind = True
+        if losses == self._losses:
+            return False
+        self._losses = losses
+        for draft in self.sequencer.in_doubt()[:1]:
+            draft.loss_behind = True
+        return True
 
     def _flush_stream_error(self) -> None:
         if self._stream_error is not None:

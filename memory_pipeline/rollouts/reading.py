@@ -290,7 +290,7 @@ class _Tally:
             self._units.append(_Unit(draft.line.byte_start))
             if len(self._units) > MAX_UNDOABLE_TURNS:
                 self._settle(self._units.popleft())
-        unit = self._units[-1] if self._units else self._settled
+        unit = self._unit_of(draft)
         unit.external = unit.external or draft.external
         if draft.kind is EventKind.PROMPT:
             unit.prompt_count += 1
@@ -302,6 +302,11 @@ class _Tally:
                 self._directions += unit is not self._settled
         elif draft.kind is EventKind.FINAL_ANSWER:
             unit.result_chars += len(draft.text)
+
+    def _unit_of(self, draft: Draft) -> _Unit:
+        # By its place: what only an event told may be settled later than a prompt that follows it.
+        start = draft.line.byte_start
+        return next((unit for unit in reversed(self._units) if unit.start <= start), self._settled)
 
     def undo(self, ranges: Sequence[tuple[int, int]]) -> None:
         """Take out the units that the newest ranges undo."""
