@@ -42,6 +42,7 @@ from memory_pipeline.rollouts.codex_tools import (
 )
 from memory_pipeline.rollouts.codex_words import is_harness_text, read_user_message, says_the_same
 from memory_pipeline.rollouts.grammar import (
+    MAX_TEXT_CHARS,
     PASSED,
     Doubt,
     Draft,
@@ -51,6 +52,7 @@ from memory_pipeline.rollouts.grammar import (
     SessionNotes,
     Wanted,
     WholeEnds,
+    has_words,
     is_broken_content,
     name_of,
     table,
@@ -423,7 +425,7 @@ class CodexGrammar:
     def _keep_told_answer(self, item: Record) -> None:
         """Keep what an item says of the agent's words until the message comes that it repeats: that one may be lost."""
         text = _joined_text(item.get("content"))
-        if not text.strip() or says_the_same(self._said_answer, text):
+        if not has_words(text) or says_the_same(self._said_answer, text):
             return
         self._told_answers.append(self._answer(text, item.get("phase")))
 
@@ -523,9 +525,9 @@ class CodexGrammar:
 
     def _read_answer(self, payload: Record) -> None:
         text = self._text_of(payload.get("content"))
-        if not text.strip():
+        if not has_words(text):
             return
-        self._said_answer = text
+        self._said_answer = text[:MAX_TEXT_CHARS]
         for told in tuple(self._told_answers):
             if says_the_same(text, told.text):
                 self._told_answers.remove(told)
@@ -544,7 +546,7 @@ class CodexGrammar:
         text = _joined_text(content)
         if is_broken_content(content, bare_texts=True):
             self._broken()
-        if text.strip() or isinstance(content, (str, list)):
+        if has_words(text) or isinstance(content, (str, list)):
             self._understood()
         return text
 
@@ -571,7 +573,7 @@ class CodexGrammar:
             command, output = message.shell
             text, outcome = _shell_result(output)
             self._person_ran("message", command, text, outcome, f"user-shell-{self._line_number()}")
-        if message.spoken.strip():
+        if has_words(message.spoken):
             self._read_spoken(message.spoken, sure=message.sure, had_loss=had_loss)
 
     def _read_spoken(self, text: str, *, sure: bool, had_loss: bool) -> None:
@@ -703,7 +705,7 @@ class CodexGrammar:
         self.sequencer.push(draft)
 
     def _push(self, draft: Draft) -> None:
-        if draft.text.strip():
+        if has_words(draft.text):
             self.sequencer.push(draft)
 
     def _settle(self) -> bool:

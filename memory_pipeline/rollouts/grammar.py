@@ -478,9 +478,14 @@ def _shortened(text: str) -> str:
     return f"{text[:half]}\n[{len(text) - 2 * half} characters left out]\n{text[-half:]}"
 
 
+def has_words(text: str) -> bool:
+    """Whether a text is more than blanks; unlike stripping it, this copies nothing."""
+    return bool(text) and not text.isspace()
+
+
 def text_or_none(value: Any) -> str | None:
     """Give a value back when it is text that says something, else None."""
-    return value if isinstance(value, str) and value.strip() else None
+    return value if isinstance(value, str) and has_words(value) else None
 
 
 def name_of(value: Any) -> str | None:

@@ -28,7 +28,7 @@ from typing import Any, Protocol
 import orjson
 
 #: A longer line is skipped. Some five times as much is in memory while two such lines are read after one another.
-MAX_LINE_BYTES = 20 << 20
+MAX_LINE_BYTES = 16 << 20
 #: What stands in place of media that was left out: its size in bytes.
 MEDIA_LEFT_OUT = re.compile(r"\[(\d+) bytes of media left out\]")
 #: Only a piece of at least this length is taken for media.
