@@ -200,7 +200,7 @@ class ThreadFacts:
     git_branch: str | None
     title: str | None  # redacted first prompt of the person, one line of at most 80 characters
     started_at: float | None
-    updated_at: float | None  # the last record's time that can be believed
+    updated_at: float | None  # the last record's time that can be believed and has come
     prompt_count: int  # prompts of the person
     result_chars: int  # characters of the assistant's final answers
     gives_direction: bool  # a prompt of the person gives a direction to keep
@@ -215,6 +215,7 @@ class ThreadFacts:
     unknown_types: Mapping[str, int]  # line type -> count
     record_hashes: bytes = b""  # of the records' own ids, in order, eight bytes each, where the agent gives them ids
     skipped_places: tuple[tuple[int, str], ...] = ()  # the first hundred: line number, reason
+    newest_at: float | None = None  # the last record's time that can be believed, though it may not have come yet
     forked_from: str | None = None  # the thread of which this one is a fork, as its log says
 
 
@@ -402,6 +403,11 @@ class IndexedThread:
     no_output: bool  # and that outcome is no-output
 
     @property
+    def unpacks_past_limit(self) -> bool:
+        """Whether it is a packed log with more plain text than it may have. What a plain one has, its size tells."""
+        return self.rollout_path.endswith(".zst") and PAST_LIMIT in self.skipped_lines
+
+    @property
     def state(self) -> JobState:
         """The state as it is shown: the last stored outcome, or ``gated`` while a gate holds back what has none."""
         if self.gate in WITHDRAWING_GATES:
@@ -415,6 +421,8 @@ class IndexedThread:
         return self.job_state or JobState.PENDING
 
 
+#: Why reading a log stopped early: it has more plain text than it may have. One of ``skipped_lines``.
+PAST_LIMIT = "past_limit"
 #: Gates that turn a thread ``gated`` whatever was extracted, and withdraw its entries while they stand.
 WITHDRAWING_GATES = frozenset({Gate.DISABLED, Gate.POLLUTED, Gate.OWN_RUN, Gate.SUBAGENT})
 

@@ -51,6 +51,8 @@ def index_rollouts(
     on_progress: Progress | None = None,
 ) -> Discovery:
     """Bring the index in line with the disk: new, grown, moved, archived, returned and vanished rollouts."""
+    store.threads.catch_up(now=clock.now())
+    store.jobs.shorten_waits(now=clock.now())
     listing, problems = _list_rollouts(config)
     seen = store.threads.seen_files()
     changed, moves = _compare(listing, seen)
@@ -87,7 +89,7 @@ def _list_rollouts(config: Config) -> tuple[dict[str, RolloutFile], tuple[str, .
         if problem:
             missing[agent] = problem
             continue
-        found = list(find_rollouts(agent, source.home))
+        found = list(find_rollouts(agent, source.home, tell=problems.append))
         if not all(map(str.isascii, map(_PATH, found))):
             unnamed = dict.fromkeys(file.path for file in found if not _is_text(file.path))
             problems += (f"{path!r}: passed over, because its name is not UTF-8; rename it" for path in unnamed)
@@ -232,6 +234,7 @@ class _Reader:
             max_bytes=self._config.gates.max_rollout_bytes,
             own_folders=(self._config.memories_dir, self._config.state_dir),
             own=own,
+            now=self._clock.now(),
         )
 
 

@@ -40,6 +40,7 @@ from memory_pipeline.rollouts.grammar import (
     SessionNotes,
     Wanted,
     is_broken_content,
+    is_undecoded,
     name_of,
     table,
     text_or_none,
@@ -64,6 +65,7 @@ _SILENT_BLOCKS = frozenset({"thinking", "redacted_thinking", "image", "document"
 _CALL, _RESULT = EventKind.TOOL_CALL, EventKind.TOOL_RESULT
 _ASSISTANT, _TOOL = Speaker.ASSISTANT, Speaker.TOOL
 _OK, _DENIED = ToolStatus.OK, ToolStatus.DENIED
+_CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 _QUEUED = "queued_command"  # what the person typed while the agent was working
 _NO_ANSWER = "No response requested."
 _ERROR_MODEL = "<synthetic>"
@@ -84,11 +86,13 @@ class _Block(TypedDict, total=False):
     source: Any
     title: Any
     url: Any
-
-
-class _WholeBlock(_Block, total=False):
     input: Any
     content: Any
+
+
+class _LeanBlock(_Block, total=False):
+    input: msgspec.Raw  # not decoded: no fact hangs on what an ordinary tool was told and answered
+    content: msgspec.Raw
 
 
 class _Message(TypedDict, total=False):
@@ -98,8 +102,8 @@ class _Message(TypedDict, total=False):
     model: Any
 
 
-class _WholeMessage(_Message, total=False):
-    content: str | list[_WholeBlock]  # type: ignore[misc]
+class _LeanMessage(_Message, total=False):
+    content: str | list[_LeanBlock]
 
 
 class _BesideResult(TypedDict, total=False):
@@ -142,8 +146,8 @@ class _Line(TypedDict, total=False):
     message: _Message
 
 
-class _WholeLine(_Line, total=False):
-    message: _WholeMessage  # type: ignore[misc]
+class _LeanLine(_Line, total=False):
+    message: _LeanMessage
 
 
 class _Kind(TypedDict, total=False):
@@ -151,8 +155,8 @@ class _Kind(TypedDict, total=False):
 
 
 _KIND = msgspec.json.Decoder(_Kind)
-_LINE = msgspec.json.Decoder(_WholeLine)
-_LEAN_LINE = msgspec.json.Decoder(_Line)
+_LINE = msgspec.json.Decoder(_Line)
+_LEAN_LINE = msgspec.json.Decoder(_LeanLine)
 # Most silent lines begin so. Some hold a message, which nobody needs.
 _KIND_FIRST = b'{"type":"'
 
@@ -201,7 +205,7 @@ class ClaudeGrammar:
         if kind in _SILENT_LINES or (kind == "attachment" and self._passes_attachment(record)):
             self.counts.understood_lines += 1
             return PASSED
-        if self._is_lean and kind == "user" and self._needs_results(record):
+        if self._is_lean and self._needs_all(record):
             return None
         return record
 
@@ -209,14 +213,20 @@ class ClaudeGrammar:
         kind = record.get("attachment", {}).get("type")
         return kind is not None and kind != _QUEUED and not is_set(record, "isSidechain")
 
-    def _needs_results(self, record: _Line) -> bool:
-        """Whether the words of a tool's result may be a person's or another agent's, so that facts hang on them."""
+    def _needs_all(self, record: _Line) -> bool:
+        """Whether facts hang on what stands undecoded in a record, or it may be broken."""
         content = record.get("message", {}).get("content")
         for block in content if isinstance(content, list) else ():
-            if block.get("type") == "tool_result":
+            kind = block.get("type")
+            if kind in _CALLS and not is_undecoded(block.get("input"), "{"):
+                return True
+            if kind == "tool_result":
                 call_id = block.get("tool_use_id")
                 tool = self._tools.get(call_id) if isinstance(call_id, str) else None
+                # The words may be a person's or another agent's.
                 if tool in AGENT_TOOLS or tool in QUESTION_TOOLS or block.get("is_error") is True:
+                    return True
+                if not is_undecoded(block.get("content"), '"'):
                     return True
         return bool(record.get("toolDenialKind"))
 
@@ -402,6 +412,9 @@ class ClaudeGrammar:
     def _read_result(self, block: Record, record: Record) -> ToolStatus:
         call_id = text_or_none(block.get("tool_use_id"))
         tool = self._tools.pop(call_id, None) if call_id else None
+        content = block.get("content")
+        if content is not None and not isinstance(content, msgspec.Raw):  # a result may be without
+            self._note_broken(content)
         result = read_result(block, record, external=is_external(tool or ""))
         draft = self._draft(_RESULT, _TOOL, result.text)
         draft.call_id, draft.tool, draft.external = call_id, tool, is_external(tool or "")
@@ -443,7 +456,7 @@ class ClaudeGrammar:
         kind = name_of(block.get("type"))
         if kind == "text":
             self._read_answer(str(block.get("text") or ""), stop_reason)
-        elif kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
+        elif kind in _CALLS:
             self._read_call(block)
         elif isinstance(kind, str) and kind.endswith("_tool_result"):
             draft = self._draft(EventKind.TOOL_RESULT, Speaker.TOOL, result_text(block.get("content")))
@@ -465,9 +478,11 @@ class ClaudeGrammar:
         self.sequencer.push(draft)
 
     def _read_call(self, block: Record) -> None:
-        tool = str(block.get("name") or "")
+        tool = text_or_none(block.get("name")) or ""
         call_id = text_or_none(block.get("id"))
         given = table(block.get("input"))
+        if self._line is not None and not (tool and isinstance(block.get("input"), (dict, msgspec.Raw))):
+            self.counts.broken(self._line)
         if call_id is not None:
             self._tools[call_id] = tool
             if len(self._tools) > _REMEMBERED:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypedDict, TypeVar
 
 import msgspec
 
-from memory_pipeline.records import EventKind, Speaker, ToolStatus
+from memory_pipeline.records import EventKind, Source, Speaker, ToolStatus
 from memory_pipeline.rollouts.codex_names import (
     CALLS,
     OUTPUTS,
@@ -34,6 +34,8 @@ from memory_pipeline.rollouts.codex_tools import (
     Outcome,
     command_line,
     command_outcome,
+    is_broken_call,
+    is_broken_output,
     plain_call,
     read_answers,
     read_call,
@@ -57,12 +59,14 @@ from memory_pipeline.rollouts.grammar import (
     Sequencer,
     SessionNotes,
     Wanted,
+    has_words,
     is_broken_content,
+    is_undecoded,
     name_of,
     table,
     text_or_none,
 )
-from memory_pipeline.rollouts.jsonl import RawLine, SkippedLines, decode_line, look_at
+from memory_pipeline.rollouts.jsonl import MAX_TEXT_CHARS, RawLine, SkippedLines, decode_line, look_at
 from memory_pipeline.rollouts.paths import folder_of
 from memory_pipeline.rollouts.times import to_seconds
 from memory_pipeline.rollouts.wrappers import is_set
@@ -77,6 +81,7 @@ _CALL, _RESULT = EventKind.TOOL_CALL, EventKind.TOOL_RESULT
 _ASSISTANT, _TOOL = Speaker.ASSISTANT, Speaker.TOOL
 _COMPACTED = "(the context was compacted here)"
 _TALK_LINES = ("response_item", "event_msg", "inter_agent_communication")
+_META_MARK, _META_MARK_WITHIN = b'"session_meta"', 200  # bytes from the line's beginning
 _REMEMBERED = 256  # open calls and the like; a log that leaves more open loses the oldest
 _CWD_TAG = re.compile(r"<cwd>(.*?)</cwd>|Current working directory: (.*)")
 
@@ -101,12 +106,15 @@ class _Payload(TypedDict, total=False):
     namespace: Any
     item: _Item
     rate_limits: msgspec.Raw
-
-
-class _WholePayload(_Payload, total=False):
     arguments: Any
     input: Any
     output: Any
+
+
+class _LeanPayload(_Payload, total=False):
+    arguments: msgspec.Raw  # not decoded: no fact hangs on what an ordinary tool was told and answered
+    input: msgspec.Raw
+    output: msgspec.Raw
 
 
 class _Marks(TypedDict, total=False):
@@ -120,12 +128,12 @@ class _Line(TypedDict, total=False):
     metadata: _Marks | None
 
 
-class _WholeLine(_Line, total=False):
-    payload: _WholePayload  # type: ignore[misc]
+class _LeanLine(_Line, total=False):
+    payload: _LeanPayload
 
 
-_LINE = msgspec.json.Decoder(_WholeLine)
-_LEAN_LINE = msgspec.json.Decoder(_Line)
+_LINE = msgspec.json.Decoder(_Line)
+_LEAN_LINE = msgspec.json.Decoder(_LeanLine)
 _RATE_LIMITS = re.compile(rb'"used_percent":\s*\d')
 
 
@@ -155,6 +163,9 @@ class CodexGrammar:
         self._spoken: deque[str] = deque(maxlen=8)  # prompts that messages said, and no event told so far
         self._shells: deque[tuple[str, str]] = deque(maxlen=8)  # (how it was told, command), told once so far
         self._interrupted = False  # in this turn already: the event and the message say it twice
+        self._told_answers: deque[Draft] = deque(maxlen=2)  # what an item told, and no message said so far
+        self._said_answer = ""  # the last one that a message said
+        self._tells_first = False  # whether this log's events stand before the messages that they repeat
         self._losses = 0  # lines lost so far
         self._stream_error: Draft | None = None
         self._tasks = 0  # tasks that were started so far
@@ -174,9 +185,9 @@ class CodexGrammar:
         if kind in SILENT_LINES or (kind, what) in _SILENT:
             pass
         elif kind == "response_item" and what in _GLANCED_CALLS:
-            return record if not self._is_lean or payload.get("name") in PLAIN_TOOLS else None
+            return record if not self._is_lean or _is_plain_call(payload) else None
         elif kind == "response_item" and what in _GLANCED_OUTPUTS:
-            return record if "output" in payload or self._is_plain_output(payload) else None
+            return record if not self._is_lean or self._is_plain_output(payload) else None
         elif kind == "event_msg" and what == "token_count":
             if _RATE_LIMITS.search(payload.get("rate_limits", b"")):
                 self._limits = raw
@@ -196,10 +207,12 @@ class CodexGrammar:
         return True
 
     def _is_plain_output(self, payload: _Payload) -> bool:
-        """Whether an output can be read without its words, in a lean reading: no fact hangs on them."""
+        """Whether an output can be read without its words: it is some, and no fact hangs on them."""
         call_id = payload.get("call_id")
-        call = self._calls.get(call_id) if self._is_lean and isinstance(call_id, str) else None
-        return call is not None and call.tool not in QUESTION_TOOLS and call.tool not in REPORT_TOOLS
+        call = self._calls.get(call_id) if isinstance(call_id, str) else None
+        if call is None or call.tool in QUESTION_TOOLS or call.tool in REPORT_TOOLS:
+            return False
+        return is_undecoded(payload.get("output"), '"')
 
     def read(self, record: Record, line: RawLine) -> None:
         """Read one record of any age."""
@@ -226,6 +239,8 @@ class CodexGrammar:
             self._broken()
         else:
             self.counts.unknown(kind)
+        if self.sequencer.is_full:
+            self._settle()
 
     def _read_talk(self, kind: str | None, record: Record, payload: Any) -> None:
         if not isinstance(payload, dict):
@@ -244,12 +259,15 @@ class CodexGrammar:
         """Count a copied line. The file's own meta stands before the copies, and is read."""
         if self._meta_seen:
             self.counts.understood(line)
+            if self.notes.forked_from is None and _META_MARK in line.raw[:_META_MARK_WITHIN]:
+                for record in decode_line(line, SkippedLines()):
+                    self._note_ancestor(text_or_none(table(record.get("payload")).get("id")))
             return
         for record in decode_line(line, SkippedLines()):
             if not self._meta_seen:
                 self.read(record, line)
         # Copies carry the time of the fork; so does the meta.
-        self.notes.started_at = self.notes.last_at = None
+        self.notes.started_at = self.notes.last_at = self.notes.newest_at = None
 
     def record_hashes(self) -> bytes:
         """Give nothing: the records of Codex have no ids of their own."""
@@ -259,6 +277,7 @@ class CodexGrammar:
         """End the last turn."""
         self._flush_stream_error()
         self._settle()
+        self._flush_told_answers()
         self.sequencer.end_turn()
         self._read_passed_limits()
 
@@ -272,18 +291,27 @@ class CodexGrammar:
         if thread_id is not None and notes.thread_id in (None, thread_id):
             # Repeats of the file's own meta bring later settings; the first one is its identity.
             notes.memory_mode = text_or_none(meta.get("memory_mode")) or notes.memory_mode
+            # A session may have begun before its folder had a remote.
+            notes.git_remote = notes.git_remote or text_or_none(table(meta.get("git")).get("repository_url"))
         if self._meta_seen:
+            self._note_ancestor(thread_id)
             return
         self._meta_seen = True
         git = table(meta.get("git"))
         notes.thread_id = thread_id
         notes.note_time(meta.get("timestamp"))
-        notes.git_remote = text_or_none(git.get("repository_url"))
+        notes.git_remote = notes.git_remote or text_or_none(git.get("repository_url"))
         notes.git_branch = text_or_none(git.get("branch"))
         notes.model_provider = text_or_none(meta.get("model_provider"))
         notes.source = codex_source(meta)
         notes.forked_from = parent_of(meta)
         self._note_cwd(meta.get("cwd"))
+
+    def _note_ancestor(self, thread_id: str | None) -> None:
+        """Take another thread's meta, behind the file's own, for that of its parent; of several, the first is."""
+        notes = self.notes
+        if notes.source is not Source.SUBAGENT and thread_id not in (None, notes.thread_id):
+            notes.forked_from = notes.forked_from or thread_id
 
     def _note_cwd(self, written: Any) -> None:
         folder = folder_of(written)
@@ -293,7 +321,7 @@ class CodexGrammar:
 
     def _read_rate_limits(self, payload: Record, at: float | None) -> None:
         limits = table(payload.get("rate_limits"))
-        if at is None:
+        if at is None or not self.notes.believes(at):
             return
         read = tuple(limit for name in ("primary", "secondary") if (limit := rate_limit(table(limits.get(name)), at)))
         self.notes.rate_limits = read or self.notes.rate_limits
@@ -355,6 +383,9 @@ class CodexGrammar:
 
     def _read_turn_item(self, item: Record) -> None:
         kind = name_of(item.get("type"))
+        if kind == "AgentMessage":
+            self._keep_told_answer(item)
+            return
         if kind in SILENT_TURN_ITEMS:
             return
         if kind == "UserMessage":
@@ -368,6 +399,18 @@ class CodexGrammar:
             self._read_ended_call(item, str(item.get("id") or ""))
         else:
             self._unknown(f"item_completed/{kind}")
+
+    def _keep_told_answer(self, item: Record) -> None:
+        """Keep what an item says of the agent's words until the message comes that it repeats: that one may be lost."""
+        text = _joined_text(item.get("content"))
+        if not has_words(text) or says_the_same(self._said_answer, text):
+            return
+        self._told_answers.append(self._answer(text, item.get("phase")))
+
+    def _flush_told_answers(self, *, before: Draft | None = None) -> None:
+        """Take up the agent's words that an item told and no message said: all, or those that stand before a draft."""
+        while self._told_answers and (before is None or self._told_answers[0].line.number < before.line.number):
+            self.sequencer.push(self._told_answers.popleft())
 
     def _read_ended_call(self, report: Record, call_id: str) -> None:
         source = str(report.get("source") or "").lower().replace("_", "")
@@ -393,6 +436,7 @@ class CodexGrammar:
     def _roll_back(self, count: Any) -> None:
         """Take back the person's last turns: what was said in them does not stand."""
         self._settle()
+        self._flush_told_answers()
         self.sequencer.end_turn()
         self._stream_error = None
         if self._line is not None and isinstance(count, int):
@@ -400,6 +444,7 @@ class CodexGrammar:
 
     def _end_turn(self, payload: Record) -> None:
         self._settle()
+        self._flush_told_answers()
         if payload.get("error"):
             self._stream_error = None
             self._talk(EventKind.FAILED_TURN, Speaker.HARNESS, _message_of(payload))
@@ -458,22 +503,28 @@ class CodexGrammar:
 
     def _read_answer(self, payload: Record) -> None:
         text = self._text_of(payload.get("content"))
-        if not text.strip():
+        if not has_words(text):
             return
-        phase = payload.get("phase")
+        self._said_answer = text[:MAX_TEXT_CHARS]
+        for told in tuple(self._told_answers):
+            if says_the_same(text, told.text):
+                self._told_answers.remove(told)
+        self._talk_draft(self._answer(text, payload.get("phase")))
+
+    def _answer(self, text: str, phase: Any) -> Draft:
         draft = self._draft(EventKind.COMMENTARY, Speaker.ASSISTANT, text)
         if phase == "final_answer":
             draft.kind = EventKind.FINAL_ANSWER
         elif phase != "commentary":
             draft.doubt = Doubt.ANSWER
-        self._talk_draft(draft)
+        return draft
 
     def _text_of(self, content: Any) -> str:
         """Read the text of a message; what can't be read of it is counted."""
         text = _joined_text(content)
         if is_broken_content(content, bare_texts=True):
             self._broken()
-        if text.strip() or isinstance(content, (str, list)):
+        if has_words(text) or isinstance(content, (str, list)):
             self._understood()
         return text
 
@@ -483,7 +534,7 @@ class CodexGrammar:
             self._broken()
             return
         self._understood()
-        self._mark_losses()
+        had_loss = self._mark_losses()
         if is_broken_content(content, bare_texts=True):
             self._broken()
             self._losses = self.counts.skipped.counts.total()  # the rest of it is read: nothing behind it was lost
@@ -500,10 +551,10 @@ class CodexGrammar:
             command, output = message.shell
             text, outcome = _shell_result(output)
             self._person_ran("message", command, text, outcome, f"user-shell-{self._line_number()}")
-        if message.spoken.strip():
-            self._read_spoken(message)
+        if has_words(message.spoken):
+            self._read_spoken(message, had_loss=had_loss)
 
-    def _read_spoken(self, message: UserMessage) -> None:
+    def _read_spoken(self, message: UserMessage, *, had_loss: bool) -> None:
         self._mark_losses()
         text = message.spoken
         draft = self._draft(EventKind.PROMPT, Speaker.USER, text)
@@ -511,13 +562,15 @@ class CodexGrammar:
         told = next((told for told in self._told if says_the_same(text, told.text)), None)
         if told is not None:
             self._told.remove(told)
+            self._tells_first = True
         elif message.sure:
             self._spoken.append(text)
         else:
             draft.doubt, draft.wrapped = Doubt.PROMPT, message.wrapped
+            draft.loss_behind = had_loss and self._tells_first  # then the event that names it may be what was lost
         if draft.doubt is Doubt.NONE:
             self._settle()
-            self._open_turn()
+            self._open_turn(draft)
         self.sequencer.push(draft)
 
     def _match_prompt(self, told: str) -> None:
@@ -532,7 +585,8 @@ class CodexGrammar:
                 return
         for draft in self.sequencer.in_doubt():
             if says_the_same(draft.text, told):
-                self._open_turn()
+                self._tells_first = False
+                self._open_turn(draft)
                 self.sequencer.decide(draft, spoken=True)
                 self.sequencer.settle_prompts(spoken=False)
                 return
@@ -541,15 +595,18 @@ class CodexGrammar:
             draft.task = self._tasks
             self._told.append(draft)
 
-    def _open_turn(self) -> None:
+    def _open_turn(self, prompt: Draft) -> None:
+        self._flush_told_answers(before=prompt)
         self._flush_stream_error()
         self._interrupted = False
 
     def _read_call(self, payload: Record) -> None:
-        tool = name_of(payload.get("name"))
-        # In a lean reading an ordinary call tells no fact but that it is one.
-        is_plain = self._is_lean and tool in PLAIN_TOOLS and not payload.get("namespace")
-        call = plain_call(tool) if tool is not None and is_plain else read_call(payload)
+        if isinstance(payload.get("arguments", payload.get("input")), msgspec.Raw):
+            call = plain_call(payload["name"])
+        else:
+            if is_broken_call(payload):
+                self._broken()
+            call = read_call(payload)
         call_id = text_or_none(payload.get("call_id")) or text_or_none(payload.get("id"))
         if call_id is not None:
             _remember(self._calls, call_id, call)
@@ -571,7 +628,9 @@ class CodexGrammar:
             draft.kind, draft.speaker, draft.text = EventKind.PROMPT, Speaker.USER, answers
             self._talk_draft(draft)
             return
-        if not self._is_lean:
+        if not isinstance(output, msgspec.Raw):
+            if is_broken_output(payload):
+                self._broken()
             draft.text, outcome = read_output(output)
             draft.session = started_session(output)
             outcome = outcome.with_events(reported)
@@ -619,33 +678,46 @@ class CodexGrammar:
     def _talk_draft(self, draft: Draft) -> None:
         """Push what is not a user message: whatever user message is still in doubt is decided before it."""
         self._understood()
-        self._settle()
+        had_loss = self._settle()
+        if had_loss:
+            # The message that an item has just repeated may be what was lost.
+            self._flush_told_answers()
         if draft.speaker is _ASSISTANT or draft.kind is _RESULT:
             self._stream_error = None
         self.sequencer.push(draft)
 
     def _push(self, draft: Draft) -> None:
-        if draft.text.strip():
+        if has_words(draft.text):
             self.sequencer.push(draft)
 
-    def _settle(self) -> None:
-        """Decide every message in doubt: where events name the prompts, one that none names is the harness's."""
+    def _settle(self) -> bool:
+        """Decide every message in doubt: where events name the prompts, one that none names is the harness's.
+
+        Returns whether a line was lost since the last time.
+        """
         if not self._told and self.sequencer.is_settled:
-            return
-        self._mark_losses()
+            return self._mark_losses() if self.counts.skipped.counts else False
+        had_loss = self._mark_losses()
         self.sequencer.settle_prompts(spoken=not self._events_name_prompts)
         while self._told:
             # No message said it: the event is the only record of this prompt.
-            self._open_turn()
-            self.sequencer.push(self._told.popleft())
+            told = self._told.popleft()
+            self._open_turn(told)
+            self.sequencer.push(told)
+        return had_loss
 
-    def _mark_losses(self) -> None:
-        """Mark the newest message in doubt when a line was lost behind it: it may have been the event that names it."""
+    def _mark_losses(self) -> bool:
+        """Mark the newest message in doubt when a line was lost behind it: it may have been the event that names it.
+
+        Returns whether a line was lost since the last time.
+        """
         losses = self.counts.skipped.counts.total() if self.counts.skipped.counts else 0
-        if losses != self._losses:
-            self._losses = losses
-            for draft in self.sequencer.in_doubt()[:1]:
-                draft.loss_behind = True
+        if losses == self._losses:
+            return False
+        self._losses = losses
+        for draft in self.sequencer.in_doubt()[:1]:
+            draft.loss_behind = True
+        return True
 
     def _flush_stream_error(self) -> None:
         if self._stream_error is not None:
@@ -665,6 +737,13 @@ class CodexGrammar:
 
     def _line_number(self) -> int:
         return self._line.number if self._line is not None else 0
+
+
+def _is_plain_call(payload: _Payload) -> bool:
+    """Whether a call tells no fact but that it is one, and what it was told is text."""
+    if payload.get("name") not in PLAIN_TOOLS or payload.get("namespace"):
+        return False
+    return is_undecoded(payload.get("input" if payload.get("type") == "custom_tool_call" else "arguments"), '"')
 
 
 def _joined_text(content: Any) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 
 from memory_pipeline.records import ToolStatus
-from memory_pipeline.rollouts.grammar import image_marker, table
+from memory_pipeline.rollouts.grammar import image_marker, is_broken_content, table
 
 #: Tools that ask the person; what they answer is the person's word.
 QUESTION_TOOLS = frozenset({"request_user_input"})  # the program's own; others that ask are tools like any other
@@ -95,6 +95,28 @@ class Outcome:
 def plain_call(tool: str) -> Call:
     """Give a call of which nothing but the tool's name matters."""
     return Call(tool=tool, text="")
+
+
+def is_broken_call(payload: Mapping[str, Any]) -> bool:
+    """Whether what a call runs, or with what, can't be read: something else stands in its place, or nothing."""
+    kind = payload.get("type")
+    if kind == "local_shell_call":
+        return command_line(table(payload.get("action")).get("command")) is None
+    if kind == "function_call":
+        return not isinstance(payload.get("name"), str) or not isinstance(payload.get("arguments"), (str, dict))
+    if kind == "custom_tool_call":
+        return not isinstance(payload.get("name"), str) or not isinstance(payload.get("input"), str)
+    return False
+
+
+def is_broken_output(payload: Mapping[str, Any]) -> bool:
+    """Whether what a call gave can't be read: it is no text, no blocks and no table, or a block says no text."""
+    if payload.get("type") not in ("function_call_output", "custom_tool_call_output"):
+        return False
+    output = payload.get("output")
+    if isinstance(output, dict):
+        output = output.get("content", output.get("output", ""))
+    return not isinstance(output, (str, dict)) and is_broken_content(output, bare_texts=True)
 
 
 def read_call(payload: Mapping[str, Any]) -> Call:

@@ -27,6 +27,7 @@ _IMAGE_TAG = re.compile(r"</?image\b[^>]*>")
 #: How the editors' extension wraps a request, as far as it is known.
 _EDITOR_CONTEXT = "# Context from my IDE setup:"
 _EDITOR_REQUEST = "## My request for Codex:"
+_COMPARED_CHARS = 1 << 16
 _HARNESS_SAYS = (
     "Warning: apply_patch was requested via ",
     "Warning: The maximum number of unified exec processes",
@@ -141,6 +142,8 @@ def is_harness_text(whole: str) -> bool:
 
 def says_the_same(spoken: str, repeated: str) -> bool:
     """Whether an event's user message repeats a message: the same words, apart from blanks and attachments."""
+    # Of long texts the beginnings tell: splitting megabytes into words would take many times as much.
+    spoken, repeated = spoken[:_COMPARED_CHARS], repeated[:_COMPARED_CHARS]
     one, other = " ".join(spoken.split()), " ".join(typed_part(repeated).split())
     if not other:
         return one.startswith("[image")

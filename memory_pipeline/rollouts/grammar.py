@@ -9,6 +9,8 @@ Such drafts are held back, and everything behind them, so that the log's order s
 from __future__ import annotations
 
 import hashlib
+import math
+import sys
 import zlib
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
@@ -16,11 +18,22 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, ClassVar, Protocol
 
+import msgspec
+
 from memory_pipeline.records import Event, EventKind, RateLimit, Source, Speaker, ToolStatus
 from memory_pipeline.redact import redact
-from memory_pipeline.rollouts.jsonl import BAD_PAYLOAD, MEDIA_LEFT_OUT, MEDIA_RUN_BYTES, Crc32, RawLine, SkippedLines
+from memory_pipeline.rollouts.jsonl import (
+    BAD_PAYLOAD,
+    MAX_TEXT_CHARS,
+    MEDIA_LEFT_OUT,
+    MEDIA_RUN_BYTES,
+    Crc32,
+    RawLine,
+    SkippedLines,
+    cut_text,
+)
 from memory_pipeline.rollouts.lineage import WHOLE_FILE, OwnPart
-from memory_pipeline.rollouts.times import to_seconds
+from memory_pipeline.rollouts.times import TOLERANCE_SECONDS, to_seconds
 
 Record = Mapping[str, Any]
 
@@ -65,6 +78,12 @@ class Draft:
     wrapped: bool = False  # looks like the harness's words: a person's only if the log says so
     loss_behind: bool = False  # a line was lost right behind it, perhaps the one that would have told who spoke
 
+    def shorten(self) -> None:
+        """Leave out of a draft of megabytes what nobody would use of it."""
+        self.text = cut_text(self.text)
+        self.command = cut_text(self.command) if self.command is not None else None
+        self.paths, self.places = self.paths[:_MOST_NAMED], self.places[:_MOST_NAMED]
+
     def event(self) -> Event:
         """Make the event, once nothing about the draft is open."""
         line = self.line
@@ -102,19 +121,28 @@ class SessionNotes:
     memory_mode: str | None = None
     model_provider: str | None = None
     started_at: float | None = None
-    last_at: float | None = None  # the latest believable time of any record
+    last_at: float | None = None  # the latest believable time of any record that has come
+    newest_at: float | None = None  # the latest believable one, come or not
+    written_at: float = math.inf  # when the file was modified: nothing in it can be later
+    now: float = math.inf
     rate_limits: tuple[RateLimit, ...] = ()
     forked_from: str | None = None  # the thread of which this one is a fork
 
     def note_time(self, value: Any) -> float | None:
         """Read a record's time and keep the earliest and the latest."""
         at = to_seconds(value)
-        if at is not None:
-            if self.last_at is None or at > self.last_at:
+        if at is not None and self.believes(at):
+            if self.newest_at is None or at > self.newest_at:
+                self.newest_at = at
+            if (self.last_at is None or at > self.last_at) and at <= self.now + TOLERANCE_SECONDS:
                 self.last_at = at
             if self.started_at is None or at < self.started_at:
                 self.started_at = at
         return at
+
+    def believes(self, at: float) -> bool:
+        """Whether a time is not later than the file itself."""
+        return at <= self.written_at + TOLERANCE_SECONDS
 
 
 @dataclass(kw_only=True, slots=True)
@@ -211,6 +239,22 @@ class Grammar(Protocol):
         ...
 
 
+_MOST_NAMED = 1 << 12  # files and places of one call: many times what of a row is ever shown
+#: How many turns back a person can undo.
+MAX_UNDOABLE_TURNS = 1 << 12
+#: How much may wait for what comes later: drafts in doubt, events that may be undone, and the line that is read next.
+MAX_WAITING_BYTES = 40 << 20
+#: What of it drafts in doubt may take.
+_MAX_IN_DOUBT_BYTES = MAX_WAITING_BYTES // 5
+_MAX_IN_DOUBT = 1 << 12
+_DRAFT_BYTES = 600  # a draft, or an event, without its text
+
+
+def waiting_bytes(text: str) -> int:
+    """Give about how much memory a draft or an event with this text takes."""
+    return sys.getsizeof(text) + _DRAFT_BYTES
+
+
 # Named once: to look a member up in its enum takes longer than what is done with it, for each event of a log.
 _CERTAIN = Doubt.NONE
 _PROMPT = EventKind.PROMPT
@@ -232,8 +276,9 @@ class Sequencer:
         self.digest = digest
         self._knows_undone = bool(undone)
         self._held: deque[Draft] = deque()
+        self.waiting_bytes = 0  # what is held back takes
         self._turn = 0
-        self._units: list[int] = []  # where each standing unit of rollback starts
+        self._units: deque[int] = deque(maxlen=MAX_UNDOABLE_TURNS)  # where each standing unit of rollback starts
         self._last_task = -1
 
     @property
@@ -241,13 +286,26 @@ class Sequencer:
         """Whether nothing is held back."""
         return not self._held
 
+    @property
+    def is_full(self) -> bool:
+        """Whether as much is held back as may be: what is in doubt must be decided now, whatever may follow."""
+        return self.waiting_bytes >= _MAX_IN_DOUBT_BYTES or len(self._held) >= _MAX_IN_DOUBT
+
     def push(self, draft: Draft) -> None:
         """Take a draft; what is certain by now is released."""
         if self.digest is not None:
             self.digest.add_line(draft.line, from_tool=draft.kind in _FROM_TOOLS)
+        if len(draft.text) > MAX_TEXT_CHARS:
+            draft.shorten()
         if self._held or draft.doubt is not _CERTAIN:
+            # The line's bytes are read, and hundreds of megabytes of them may have to wait.
+            draft.line = draft.line.without_bytes()
             self._held.append(draft)
-            self._advance()
+            self.waiting_bytes += waiting_bytes(draft.text)
+            if self.is_full:
+                self.end_turn()
+            else:
+                self._advance()
         else:
             self._release(draft)
 
@@ -285,8 +343,8 @@ class Sequencer:
         """Undo the last ``count`` units: from the oldest one's prompt to the end of this line, nothing stands."""
         if self._knows_undone or count <= 0 or not self._units:
             return
-        start = self._units[max(0, len(self._units) - count)]
-        del self._units[max(0, len(self._units) - count) :]
+        # The least of them: a prompt that an event alone told stands in the log before one that was settled earlier.
+        start = min(self._units.pop() for _ in range(min(count, len(self._units))))
         self._last_task = -1
         if self.digest is not None:
             self.digest.add_line(line, from_tool=False)
@@ -302,7 +360,9 @@ class Sequencer:
                 if kind is None:
                     return
                 head.kind = kind
-            self._release(self._held.popleft())
+            self._held.popleft()
+            self.waiting_bytes -= waiting_bytes(head.text)
+            self._release(head)
 
     def _kind_of_answer(self) -> EventKind | None:
         for position, draft in enumerate(self._held):
@@ -365,9 +425,14 @@ class ContentDigest:
         return self._digest.hexdigest()
 
 
+def has_words(text: str) -> bool:
+    """Whether a text is more than blanks; unlike stripping it, this copies nothing."""
+    return bool(text) and not text.isspace()
+
+
 def text_or_none(value: Any) -> str | None:
     """Give a value back when it is text that says something, else None."""
-    return value if isinstance(value, str) and value.strip() else None
+    return value if isinstance(value, str) and has_words(value) else None
 
 
 def name_of(value: Any) -> str | None:
@@ -378,6 +443,11 @@ def name_of(value: Any) -> str | None:
 def table(value: Any) -> Mapping[str, Any]:
     """Give a value back when it is a JSON object, else an empty one."""
     return value if isinstance(value, dict) else {}
+
+
+def is_undecoded(value: Any, first: str) -> bool:
+    """Whether a value was left undecoded, and begins so: with a quote it is text, with a brace an object."""
+    return isinstance(value, msgspec.Raw) and memoryview(value)[0] == ord(first)
 
 
 def is_broken_content(content: Any, *, bare_texts: bool) -> bool:

@@ -5,7 +5,8 @@ Lines end at ``\n`` bytes only. A line's byte range counts the plain text and le
 first line. Whatever can't be kept is counted by reason:
 
 - ``torn``: the JSON breaks off (a killed writer); ``not_json``: it is no JSON; ``not_utf8``: a broken character
-- ``nul``: nothing but NUL bytes, or broken by them; ``not_object``: JSON, but no object; ``too_long``: over the cap
+- ``nul``: nothing but NUL bytes, or broken by them; ``not_object``: JSON, but no object
+- ``too_long``: over the cap on its bytes, or on the values in it
 - ``bad_payload``: a known type of line that carries talk, with something in the place of its content that is none
 - ``cut_frame``, ``past_limit``, ``vanished``: the file as a whole broke off there
 
@@ -28,8 +29,14 @@ from typing import Any, Protocol
 import msgspec
 import orjson
 
-#: A longer line is skipped. Some five times as much is in memory while two such lines are read after one another.
-MAX_LINE_BYTES = 20 << 20
+#: A longer line is skipped. While it is decoded it takes six times as much: a character may take four bytes.
+MAX_LINE_BYTES = 8 << 20
+#: And so is one of so many values that they would take more.
+_MAX_VALUES = 300_000
+#: Only a line of at least this length is looked at for what would take much memory.
+LONG_LINE_BYTES = 1 << 20
+#: A longer text keeps its beginning and its end: many times what of a row is ever shown.
+MAX_TEXT_CHARS = 1 << 19
 #: What stands in place of media that was left out: its size in bytes.
 MEDIA_LEFT_OUT = re.compile(r"\[(\d+) bytes of media left out\]")
 #: Only a piece of at least this length is taken for media.
@@ -37,6 +44,9 @@ MEDIA_RUN_BYTES = 1 << 17
 #: The reason that a grammar counts: the line is JSON, but what it should say can't be read.
 BAD_PAYLOAD = "bad_payload"
 _LISTED_LINES = 100
+_CUT_OFF_WITHIN = 1000  # blanks behind what is left of a torn line
+_ODD = object()
+_BLANKS = b" \t\r\n"
 _BOM = b"\xef\xbb\xbf"
 # Where a new record may begin behind one that a kill tore off: any object, those spelled as the agents do foremost.
 _RECORD_START = re.compile(rb'\{"(?:timestamp|parentUuid)":')
@@ -107,6 +117,11 @@ class RawLine:
         if self._digest is None:
             raise AssertionError("a line was read without digests, and is no longer whole")
         return self._digest
+
+    def without_bytes(self) -> RawLine:
+        """Give the line as its place alone."""
+        whole = WholeLine(length=self.byte_end - self.byte_start, digest=self._digest)
+        return RawLine(self.number, self.byte_start, b"", whole)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -193,7 +208,11 @@ class LineReader:
                 length = self._held.length + begin
                 yield from self._end_held(byte_start, chunk[: begin - 1])
                 byte_start += length
-            if begin < end:
+            if begin < end and chunk[begin] in _BLANKS and chunk[begin:end].isspace():
+                # Nothing but blank lines, of which a few packed bytes may hold thousands of millions.
+                self.last_number += chunk.count(b"\n", begin, end)
+                byte_start += end - begin
+            elif begin < end:
                 yield LineBlock(number=self.last_number + 1, byte_start=byte_start, data=chunk, begin=begin, end=end)
                 byte_start += end - begin
             if end < len(chunk):
@@ -215,7 +234,7 @@ class LineReader:
         self.last_number += 1
         self._held.add(last)
         line = self._held.end(self.last_number, byte_start)
-        if self._held.is_too_long:
+        if self._held.is_too_long or (line is not None and _has_too_many_values(line.raw)):
             self.total_lines += 1
             self._skipped.add("too_long", self.last_number)
         elif line is not None:
@@ -298,6 +317,19 @@ class _HeldLine:
             self._pieces.append(piece)
 
 
+def _has_too_many_values(raw: bytes) -> bool:
+    """Whether a long line holds so many values that decoding them would take far more memory than the line itself."""
+    if len(raw) < LONG_LINE_BYTES or raw.count(b",") + raw.count(b":") <= _MAX_VALUES:
+        return False
+    values, is_text = 0, False
+    plain = raw.replace(rb"\\", b"").replace(rb"\"", b"")
+    for start in range(0, len(plain), MEDIA_RUN_BYTES):  # piece by piece: a line may be nothing but quotes
+        pieces = plain[start : start + MEDIA_RUN_BYTES].split(b'"')
+        values += sum(piece.count(b",") + piece.count(b":") for piece in pieces[is_text::2])
+        is_text ^= len(pieces) % 2 == 0
+    return values > _MAX_VALUES
+
+
 def _is_media(piece: bytes) -> bool:
     """Whether a long piece from inside a line is no text: in all of it no blank, no quote, no escape."""
     return piece.isascii() and b" " not in piece and b"\\" not in piece and b'"' not in piece
@@ -333,16 +365,27 @@ def look_at(raw: bytes, shape: msgspec.json.Decoder[Any]) -> Any:
     None: it is not one JSON object of that shape. ``decode_line`` then tells what it is.
     """
     try:
-        return shape.decode(raw)
+        value = shape.decode(raw)
     except (msgspec.DecodeError, RecursionError):
         return None
+    return value if len(raw) < LONG_LINE_BYTES else _with_texts_cut(value)
 
 
 def decode_line(line: RawLine, skipped: SkippedLines) -> list[dict[str, Any]]:
-    """Decode a line into the records it holds: one as a rule, none when it is lost, several when they share it."""
+    """Decode a line into the records it holds: one as a rule, none when it is lost, several when they share it.
+
+    Of a text longer than ``MAX_TEXT_CHARS`` the middle is left out.
+    """
+    records = _decode_line(line, skipped)
+    return records if len(line.raw) < LONG_LINE_BYTES else _with_texts_cut(records)
+
+
+def _decode_line(line: RawLine, skipped: SkippedLines) -> list[dict[str, Any]]:
     try:
         value = orjson.loads(line.raw)
     except orjson.JSONDecodeError:
+        value = _ODD  # the error holds all of the text: it must be gone before the next try
+    if value is _ODD:
         return _decode_odd_line(line, skipped)
     if isinstance(value, dict):
         return [value]
@@ -394,7 +437,8 @@ def _decode_values(raw: bytes) -> tuple[list[Any], str | None]:
 def _fault(text: str, start: int, error: json.JSONDecodeError) -> str:
     if text[start] not in '{["':
         return "not_json"
-    broken_off = error.pos >= len(text.rstrip()) - 5 or error.msg.startswith("Unterminated string")
+    end = len(text) - _CUT_OFF_WITHIN + len(text[-_CUT_OFF_WITHIN:].rstrip())
+    broken_off = error.pos >= end - 5 or error.msg.startswith("Unterminated string")
     return "torn" if broken_off else "not_json"
 
 
@@ -406,6 +450,24 @@ def _without_surrogates(value: Any) -> Any:
         return [_without_surrogates(item) for item in value]
     if isinstance(value, dict):
         return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+    return value
+
+
+def cut_text(text: str) -> str:
+    """Leave out the middle of a text beyond all use; how much it was stands in its place."""
+    if len(text) <= MAX_TEXT_CHARS:
+        return text
+    half = MAX_TEXT_CHARS // 2 - 50  # with the mark it is within the bound
+    return f"{text[:half]}\n[{len(text) - 2 * half} characters left out]\n{text[-half:]}"
+
+
+def _with_texts_cut(value: Any) -> Any:
+    if isinstance(value, str):
+        return cut_text(value)
+    if isinstance(value, list):
+        return [_with_texts_cut(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _with_texts_cut(item) for name, item in value.items()}
     return value
 
 

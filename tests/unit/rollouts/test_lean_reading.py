@@ -65,6 +65,10 @@ def codex_line(number: int, kind: str, text: str) -> dict[str, Any]:
             },
         ),
         "told": ("event_msg", {"type": "user_message", "message": text}),
+        "item": (
+            "event_msg",
+            {"type": "item_completed", "item": {"type": "AgentMessage", "content": [{"type": "Text", "text": text}]}},
+        ),
         "count": ("event_msg", {"type": "token_count", "info": None, "rate_limits": limits}),
         "reasoning": ("response_item", {"type": "reasoning", "summary": [], "encrypted_content": text}),
         "world": ("world_state", {"full": True, "state": text}),
@@ -79,7 +83,7 @@ def codex_line(number: int, kind: str, text: str) -> dict[str, Any]:
 
 CODEX_KINDS = [
     "prompt", "answer", "call", "output", "run", "told", "count", "reasoning", "world", "compacted", "started",
-    "undone", "broken",
+    "undone", "broken", "item",
 ]  # fmt: skip
 
 

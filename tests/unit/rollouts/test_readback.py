@@ -197,7 +197,7 @@ def test_a_secret_beside_the_quote_stays_masked(tmp_path: Path) -> None:
     assert secret not in read.words
 
 
-@pytest.mark.parametrize("filler", [3_000, 400_000])
+@pytest.mark.parametrize("filler", [3_000, 35_000])
 def test_of_a_long_text_the_part_around_the_quote_is_told(tmp_path: Path, filler: int) -> None:
     """What is told is bounded, however long the line is."""
     made = CodexSession(thread_id=THREAD).prompt(f"{'before ' * filler}{RULE}{' behind' * filler}")

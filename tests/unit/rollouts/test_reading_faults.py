@@ -202,10 +202,22 @@ def test_a_time_that_can_not_be_costs_the_time_alone(codex: Logs, at: Any) -> No
     assert (facts.prompt_count, facts.started_at, facts.updated_at) == (2, 1767323045.0, 1767326400.0)
 
 
-def test_a_time_in_the_future_is_bounded_by_the_files_own(codex: Logs) -> None:
-    """A skewed clock lets no thread jump the queue."""
-    facts = codex.facts([META, row("world_state", "2098-01-01T00:00:00.000Z")])
-    assert facts.updated_at == pytest.approx(codex.path.stat().st_mtime)
+def test_a_record_later_than_its_file_tells_no_time(codex: Logs) -> None:
+    """One skewed stamp, wherever it stands, neither makes the session newer nor hides when it was."""
+    late = row("world_state", "2098-01-01T00:00:00.000Z")
+    for lines in ([META, late, prompt("a", LATER)], [META, prompt("a", LATER), late], [late, META, prompt("a", LATER)]):
+        facts = codex.facts(lines)
+        assert (facts.started_at, facts.updated_at, facts.newest_at) == (1767323045.0, 1767326400.0, 1767326400.0)
+    assert codex.facts([late]).updated_at is None
+
+
+def test_limits_stamped_later_than_their_file_are_none(codex: Logs) -> None:
+    """What they would say could never be replaced by what honest clocks say."""
+    limits = {"primary": {"used_percent": 99, "window_minutes": 300, "resets_at": 1767330000}}
+    count = {"type": "event_msg", "payload": {"type": "token_count", "info": None, "rate_limits": limits}}
+    for at, seen in ((AT, (99.0,)), ("2098-01-01T00:00:00.000Z", ())):
+        facts = codex.facts([META, {"timestamp": at, **count}, prompt("a", AT)])
+        assert tuple(limit.used_percent for limit in facts.rate_limits) == seen
 
 
 # --- size
