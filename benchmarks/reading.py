@@ -164,6 +164,21 @@ class CodexLog(Invented):
         return {"timestamp": self.stamp(), "ordinal": self._number, "type": line_type, "payload": payload}
 
 
+class ShortCodexLog(CodexLog):
+    """A rollout of nothing but short lines: the worst case, since each costs some work whatever its length."""
+
+    def _turn(self, turn: int) -> Iterator[dict[str, Any]]:
+        yield self._event("task_started")
+        yield self._response("message", role="user", content=[{"type": "input_text", "text": f"Go on with {turn}."}])
+        yield self._event("user_message", message=f"Go on with {turn}.")
+        for number in range(20):
+            call_id = f"call_{turn}_{number}"
+            yield self._response("function_call", name="shell", arguments='{"command":["ls"]}', call_id=call_id)
+            yield self._response("function_call_output", call_id=call_id, output="ok")
+            yield self._event("agent_reasoning", text="Look.")
+        yield self._response("message", role="assistant", content=[{"type": "output_text", "text": "Done."}])
+
+
 class ClaudeLog(Invented):
     """A transcript of the newest version: requests, attachments, and results that stand in a line twice."""
 
@@ -224,6 +239,25 @@ class OlderClaudeLog(ClaudeLog):
     requests = False
 
 
+class ShortClaudeLog(ClaudeLog):
+    """A transcript of nothing but short lines, as the first versions wrote them."""
+
+    def lines(self) -> Iterator[dict[str, Any]]:
+        """Yield lines without end."""
+        for turn in range(1, sys.maxsize):
+            yield self._short("user", f"Go on with {turn}.")
+            for number in range(20):
+                call_id = f"toolu_{turn}_{number}"
+                given = {"type": "tool_use", "id": call_id, "name": "Bash", "input": {"command": "ls"}}
+                yield self._short("assistant", [given])
+                yield self._short("user", [{"type": "tool_result", "tool_use_id": call_id, "content": "ok"}])
+                yield {"type": "progress"}
+            yield self._short("assistant", [{"type": "text", "text": "Done."}])
+
+    def _short(self, kind: str, content: Any) -> dict[str, Any]:
+        return {"type": kind, "uuid": self.uuid(), "timestamp": self.stamp(), "message": {"content": content}}
+
+
 def write_log(log: CodexLog | ClaudeLog, home: Path, size: int) -> RolloutFile:
     """Write a log of at least ``size`` bytes where its agent would, a line at a time, and find it."""
     folder = home / ("sessions/2026/11/20" if log.agent is Agent.CODEX else "projects/-home-sam-shop")
@@ -267,10 +301,17 @@ def seconds_of(work: Callable[[], object]) -> float:
 def measure_speed(folder: Path, megabytes: int, runs: int) -> None:
     """Print MB/s of each reading beside that of decoding; each is the median of runs that take turns."""
     print(f"{'':18}{'MB':>7}{'decoding':>10}{'facts':>8}{'ratio':>7}{'events':>8}{'ratio':>7}   redaction of its words")
-    logs = {"Codex": CodexLog(1), "Claude Code": ClaudeLog(2), "Claude Code, older": OlderClaudeLog(3)}
+    logs = {
+        "Codex": CodexLog(1),
+        "Claude Code": ClaudeLog(2),
+        "Claude Code, older": OlderClaudeLog(3),
+        "Codex, short": ShortCodexLog(6),
+        "Claude Code, short": ShortClaudeLog(7),
+    }
     for name, log in logs.items():
         home = folder / name.replace(" ", "-")
-        file = write_log(log, home, megabytes * 1_000_000)
+        is_short = isinstance(log, ShortCodexLog | ShortClaudeLog)
+        file = write_log(log, home, megabytes * (100_000 if is_short else 1_000_000))
         works = (
             lambda file=file: decode_every_line(file.path),
             lambda file=file, home=home: facts_of(file, home),

@@ -76,6 +76,7 @@ def same_condition(a: str, b: str) -> bool:
     return first.plain == second.plain or (first.words == second.words and bool(first.words))
 
 
+@lru_cache(maxsize=4096)
 def signature(text: str) -> frozenset[str]:
     """Return cheap keys of a statement. Two that are the same, or contradict, share at least one of them."""
     reading = _read(text)
@@ -95,14 +96,8 @@ class _Reading:
     place: frozenset[str]  # words of the circumstances
     topic: tuple[str, ...]  # words before "is", in order; () when the statement defines nothing
     value: tuple[str, ...]  # words after it
-
-    @property
-    def words(self) -> frozenset[str]:
-        return self.asked | self.refused | self.place
-
-    @property
-    def exact(self) -> frozenset[str]:
-        return frozenset(word for word in self.words if _is_exact(word))
+    words: frozenset[str]  # all of them
+    exact: frozenset[str]  # of these, the ones that a rewording would have kept as they are
 
 
 _FAMILIES = {
@@ -218,7 +213,10 @@ def _read(text: str) -> _Reading:
             target.update(_content(sign))
     topic, value = _definition(defining)
     plain = " ".join(re.findall(r"[^\W_]+(?:[./:@+#_-]+[^\W_]+)*|--?\w+|[+#*]", folded)) or folded.strip()
+    words = frozenset(asked | refused | place)
     return _Reading(
+        words=words,
+        exact=frozenset(filter(_is_exact, words)),
         plain=plain,
         asked=frozenset(asked - refused),
         refused=frozenset(refused),

@@ -138,9 +138,8 @@ USER_SCOPE = "user"
 PROJECT_SCOPE_PREFIX = "project:"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Event:
-    """One thing that happened in a rollout, in the log's order.
+class Event(NamedTuple):
+    """One thing that happened in a rollout, in the log's order. A named tuple, since a log has thousands.
 
     Several events may come from one line (an assistant message with several blocks); they share the line's byte
     range. ``byte_start`` to ``byte_end`` (exclusive, without the line end) count the plain, decompressed log.
@@ -153,7 +152,6 @@ class Event:
     byte_start: int
     byte_end: int
     line_number: int  # from 1
-    line_sha256: str  # of the raw line's bytes, without the line end
     turn: int  # from 0; a prompt of the person opens the next one
     cwd: str | None = None  # the working folder of the turn, as the log says
     call_id: str | None = None  # joins TOOL_CALL and TOOL_RESULT, SHELL and its result
@@ -163,6 +161,8 @@ class Event:
     status: ToolStatus | None = None  # for TOOL_RESULT
     exit_code: int | None = None  # for TOOL_RESULT of a shell command, where the log tells it
     external: bool = False  # web or MCP: words from outside the machine
+    places: tuple[str, ...] = ()  # what a TOOL_CALL names beside its text: its folder, files that a script opens
+    session: str | None = None  # the running command that a call starts or goes on with
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -200,7 +200,7 @@ class ThreadFacts:
     git_branch: str | None
     title: str | None  # redacted first prompt of the person, one line of at most 80 characters
     started_at: float | None
-    updated_at: float | None  # the last record's time that can be believed
+    updated_at: float | None  # the last record's time that can be believed and has come
     prompt_count: int  # prompts of the person
     result_chars: int  # characters of the assistant's final answers
     gives_direction: bool  # a prompt of the person gives a direction to keep
@@ -215,6 +215,7 @@ class ThreadFacts:
     unknown_types: Mapping[str, int]  # line type -> count
     record_hashes: bytes = b""  # of the records' own ids, in order, eight bytes each, where the agent gives them ids
     skipped_places: tuple[tuple[int, str], ...] = ()  # the first hundred: line number, reason
+    newest_at: float | None = None  # the last record's time that can be believed, though it may not have come yet
     forked_from: str | None = None  # the thread of which this one is a fork, as its log says
 
 
@@ -402,6 +403,11 @@ class IndexedThread:
     no_output: bool  # and that outcome is no-output
 
     @property
+    def unpacks_past_limit(self) -> bool:
+        """Whether it is a packed log with more plain text than it may have. What a plain one has, its size tells."""
+        return self.rollout_path.endswith(".zst") and PAST_LIMIT in self.skipped_lines
+
+    @property
     def state(self) -> JobState:
         """The state as it is shown: the last stored outcome, or ``gated`` while a gate holds back what has none."""
         if self.gate in WITHDRAWING_GATES:
@@ -415,6 +421,8 @@ class IndexedThread:
         return self.job_state or JobState.PENDING
 
 
+#: Why reading a log stopped early: it has more plain text than it may have. One of ``skipped_lines``.
+PAST_LIMIT = "past_limit"
 #: Gates that turn a thread ``gated`` whatever was extracted, and withdraw its entries while they stand.
 WITHDRAWING_GATES = frozenset({Gate.DISABLED, Gate.POLLUTED, Gate.OWN_RUN, Gate.SUBAGENT})
 

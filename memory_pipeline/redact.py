@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
@@ -29,6 +29,12 @@ _LONGEST_LEFT = 400
 _LONGEST_VALUE = 64_000
 _LONGEST_INNER_VALUE = 100
 _NEAR_LINES = 3
+#: Calls that are given a password.
+_SETTERS = ("password", "setpassword", "withpassword", "set_password", "with_password")
+#: What shows at a glance that no value follows a name.
+_ENDS_OF_CODE = frozenset(".);+&%/")
+#: In a request's header, a value of so many letters and digits is no word.
+_HEADER_VALUE_CHARS = 10
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -97,8 +103,10 @@ def _masked(text: str, spans: list[_Span]) -> tuple[str, list[int]]:
 
 
 def _secrets_near(text: str, marks: list[int]) -> Iterator[_Span]:
-    """Yield the secrets in the lines that hold a mark, or are near one. Only private keys span more lines."""
+    """Yield the secrets in the lines that hold a mark, or are near one. Keys and documents span more lines."""
     yield from _private_keys(text)
+    if "data" in text:
+        yield from _kubernetes_secrets(text, _folded(text))
     done = 0
     for mark in marks:
         if mark < done:
@@ -148,20 +156,14 @@ def _secrets_as_written(text: str) -> Iterator[_Span]:
     """Yield every secret found; spans may overlap, and of two that begin together the first is the better named."""
     if len(text) < 6:
         return
-    folded = text.lower()
-    if len(folded) != len(text):  # this one letter grows when folded, and would shift every position after it
-        folded = text.replace("\u0130", "I").lower()
+    folded = _folded(text)
     yield from _private_keys(text)
     yield from _tokens(text)
-    for literal, places in rules.places():
-        for position in _occurrences(folded, literal):
-            for place in places:
-                match = rules.compiled(place.pattern, ignore_case=True).match(text, position)
-                if match and place.accept(match["secret"]):
-                    yield _Span(*match.span("secret"), place.kind)
+    present = {hint for hint in rules.hints() if hint in folded}
+    yield from _placed(text, folded, present)
     for keyword in rules.KEYWORDS:
         examined = 0
-        for position in _occurrences(folded, keyword):
+        for position in _occurrences(folded, keyword) if keyword in present else ():
             # A value may hold many more keywords. Those get a short look, or a long one would be read over and over.
             longest = _LONGEST_VALUE if position >= examined else _LONGEST_INNER_VALUE
             if not rules.may_name_a_secret(folded, position, keyword):
@@ -171,13 +173,64 @@ def _secrets_as_written(text: str) -> Iterator[_Span]:
                 examined = max(examined, value.end)
                 if value.secret:
                     yield value.secret
-    if not text.isascii():
-        for keyword in rules.HAN_KEYWORDS:
-            for position in _occurrences(text, keyword):
-                after = rules.compiled(rules.AFTER_NAME).match(text, position + len(keyword))
-                value = _value_of(text, _Name("password", keyword, "", after), _LONGEST_VALUE) if after else None
+    if "secret" in present:
+        yield from _kubernetes_secrets(text, folded)
+    yield from _foreign(text, folded)
+
+
+def _folded(text: str) -> str:
+    """Return the text in lower case, of the same length."""
+    folded = text.lower()
+    # This one letter grows when folded, and would shift every position after it.
+    return folded if len(folded) == len(text) else text.replace("\u0130", "I").lower()
+
+
+def _placed(text: str, folded: str, present: Container[str]) -> Iterator[_Span]:
+    """Yield the secrets in known places, by the literals that open them; ``present`` are the hints that occur."""
+    for hint, literals in rules.places():
+        for literal, places in literals if hint in present else ():
+            for position in _occurrences(folded, literal):
+                for place in places:
+                    match = rules.compiled(place.pattern, ignore_case=True).match(text, position)
+                    if match and place.accept(match["secret"]):
+                        yield _Span(*match.span("secret"), place.kind)
+
+
+def _foreign(text: str, folded: str) -> Iterator[_Span]:
+    """Yield the values of what other languages call a password."""
+    for hint, words, is_vague in (*rules.FOREIGN_WORDS, *(() if text.isascii() else rules.NON_ASCII_WORDS)):
+        for word in words if hint in folded else ():
+            for position in _occurrences(folded, word):
+                end = position + len(word)
+                # A Latin or Cyrillic word stands by itself; in the other scripts nothing parts one word from the next.
+                if is_vague and (text[max(0, position - 1) : position].isalnum() or text[end : end + 1].isalnum()):
+                    continue
+                after = rules.compiled(rules.AFTER_NAME).match(text, end)
+                value = (
+                    _value_of(text, _Name("password", text[position:end], "", after), _LONGEST_VALUE) if after else None
+                )
                 if value and value.secret:
                     yield value.secret
+
+
+def _kubernetes_secrets(text: str, folded: str) -> Iterator[_Span]:
+    """Yield what stands under ``data`` in a Kubernetes document of kind Secret: base64, and text without any name."""
+    examined = 0
+    for position in _occurrences(folded, "secret"):
+        if position < examined or not rules.compiled(rules.KUBERNETES_KIND).search(
+            text, max(0, position - 12), position
+        ):
+            continue
+        if text[position + 6 : position + 7].isalnum():
+            continue
+        start = max(examined, position - rules.LONGEST_KUBERNETES, text.rfind("\n---", 0, position))
+        end = text.find("\n---", position, position + rules.LONGEST_KUBERNETES)
+        examined = end if end >= 0 else min(len(text), position + rules.LONGEST_KUBERNETES)
+        for block in rules.compiled(rules.KUBERNETES_DATA).finditer(text, start, examined):
+            for match in rules.compiled(rules.KUBERNETES_VALUE).finditer(text, *block.span()):
+                value = match["secret"]
+                if len(value) >= 4 and not rules.is_reference(value) and value != "null":
+                    yield _Span(*match.span("secret"), "secret")
 
 
 def _occurrences(text: str, literal: str) -> Iterator[int]:
@@ -213,7 +266,8 @@ def _private_keys(text: str) -> Iterator[_Span]:
         following = begins[index + 1][0] if index + 1 < len(begins) else len(text)
         limit = min(following, opened + rules.LONGEST_PEM)
         if next_end < len(ends) and ends[next_end][0] < limit:
-            yield _Span(start, ends[next_end][1], "private-key")
+            if rules.compiled(rules.PEM_CONTENT).search(text, opened, ends[next_end][0]):
+                yield _Span(start, ends[next_end][1], "private-key")
         else:
             body = rules.compiled(rules.PEM_BODY).match(text, opened, limit)
             if body and body.end() > opened:
@@ -222,8 +276,9 @@ def _private_keys(text: str) -> Iterator[_Span]:
     previous = 0
     for start, closed in ends:
         if bisect_left(opened_at, previous) == bisect_left(opened_at, start):
-            begin = max(previous, start - rules.LONGEST_PEM)
-            yield _Span(_start_of_cut_key(text, begin, start), closed, "private-key")
+            begin = _start_of_cut_key(text, max(previous, start - rules.LONGEST_PEM), start)
+            if begin < start:
+                yield _Span(begin, closed, "private-key")
         previous = closed
 
 
@@ -258,7 +313,7 @@ def _tokens(text: str) -> Iterator[_Span]:
             jwt = rules.compiled(rules.JWT).match(text, opening)
             if jwt:
                 yield _Span(*jwt.span(), "jwt")
-        if text.endswith(".", 0, start):
+        if text[start - 1 : start] in rules.PREFIX_ENDS:
             yield from _dotted_token(text, start)
 
 
@@ -280,7 +335,8 @@ def _named_value(text: str, position: int, length: int, longest: int) -> _Value 
     highest = min(len(text), rest_end + _LONGEST_NAME)
     while rest_end < highest and text[rest_end] in _NAME_CHARACTERS and text[rest_end] != ".":
         rest_end += 1
-    after = rules.compiled(rules.AFTER_NAME).match(text, rest_end)
+    ends = text[rest_end : rest_end + 1] in _ENDS_OF_CODE
+    after = None if ends else rules.compiled(rules.AFTER_NAME).match(text, rest_end)
     apart = (not after or after["sep"] in (None, ":")) and _may_stand_apart(text, position, rest_end)
     if not after and not apart:
         return None
@@ -288,6 +344,8 @@ def _named_value(text: str, position: int, length: int, longest: int) -> _Value 
     lowest = max(0, position - _LONGEST_NAME)
     if text[max(0, begin - 1) : begin] == " " and text[position : position + 3].lower() == "key":
         begin -= 1  # "API key"
+    if text[rest_start : rest_start + 1] in ("e", "E") and text[max(0, position - 7) : position].lower() == "mot de ":
+        begin = position - 7  # "mot de passe"
     while begin > lowest and text[begin - 1] in _NAME_CHARACTERS:
         begin -= 1
     before, written, rest = text[begin:position], text[position:rest_start], text[rest_start:rest_end]
@@ -373,42 +431,78 @@ def _value_of(text: str, name: _Name, longest: int) -> _Value | None:
     """Return what follows a name: after a separator, after a flag of a command, or as a sentence says it."""
     after = name.after
     start = after.end()
-    flag = name.text.startswith("--")
-    said = not (after["sep"] or after["tag"] or flag)
-    if said and name.text.lower().endswith("pass"):
+    flag = name.text.startswith("-")
+    said = not (after["sep"] or after["tag"] or after["call"] or flag)
+    if said and name.text.lower().endswith("pass") and not _stands_with_its_user(text, name):
         return None  # a verb
-    if after["space"] and not flag and name.kind != "password":
-        return None
-    surely = bool(after["space"] or after["changed"])  # no word is taken for a value there: "set to expire"
+    generated = bool(after["space"] or after["arrow"]) and not flag and name.kind != "password"
+    # No word is taken for a value there: "set to expire".
+    surely = bool(after["space"] or after["changed"] or after["abroad"] or after["arrow"])
     if after["tag"]:
         closing = rules.compiled(r"([^<\s]{3,200})</").match(text, start)
-        if name.left != "<" or not closing:
+        is_element = name.left == "<" or _names_an_element(text, name)
+        if not is_element or not closing:
             return None
         accepted = rules.accepts_quoted(closing[1], name.kind)
         return _Value(closing.end(), _Span(*closing.span(1), name.kind) if accepted else None)
     quoted = rules.compiled(rules.QUOTED).match(text, start, start + longest)
     if quoted:
         group = next(group for group in ("plain", "inner", "curly") if quoted[group] is not None)
-        if _is_verb(name, quoted[group]):
+        if _is_verb(name, quoted[group]) or generated:
             accepted = False
+        elif after["call"]:
+            accepted = _may_have_argument(name) and rules.accepts_argument(quoted[group])
         elif said:
             accepted = rules.accepts_prose(quoted[group], name.kind, followed_by="", quoted=True)
         else:
             accepted = rules.accepts_quoted(quoted[group], name.kind, literal=_holds_no_code(name))
+        accepted = accepted and _is_told_enough(name, quoted[group])
         return _Value(quoted.end(), _Span(*quoted.span(group), name.kind) if accepted else None)
-    bare = rules.compiled(rules.BARE).match(text, start, start + longest)
+    bare = rules.compiled(rules.BARE).match(text, start, start + longest) if not after["call"] else None
     if not bare:
         return None
     value = bare[0].rstrip(",.;:)]}")
     end = start + len(value)
+    if generated and not rules.looks_generated(value):
+        return None
     if not value or (after["space"] and value[0] == "-") or (surely and said and not rules.looks_random(value)):
         return None
     followed_by = text[end : end + 1]
-    if said:
+    if generated:
+        accepted = True
+    elif said:
         accepted = rules.accepts_prose(value, name.kind, followed_by=followed_by, quoted=False)
     else:
         accepted = _accepts_assigned(value, name, followed_by)
+    accepted = accepted and _is_told_enough(name, value)
     return _Value(bare.end(), _Span(start, end, name.kind) if accepted else None)
+
+
+def _names_an_element(text: str, name: _Name) -> bool:
+    """Whether the name is the key of a tag whose content is the value: ``<entry key="password">…</entry>``."""
+    begin = name.after.start() - len(name.text)
+    return rules.compiled(rules.NAMED_LEFT).search(text, max(0, begin - 24), begin) is not None
+
+
+def _may_have_argument(name: _Name) -> bool:
+    """Whether a quoted text behind a name is its value: a call's argument, the next one, a default behind ``||``."""
+    call = name.after["call"].strip()
+    if call == "(":
+        return name.text.lower().rpartition(".")[2] in _SETTERS
+    return call != "," or (name.text.isupper() and name.after["close"] != "")
+
+
+def _stands_with_its_user(text: str, name: _Name) -> bool:
+    """Whether a user's name stands right before ``pass``: then it is no verb ("user kim pass …")."""
+    begin = name.after.start() - len(name.text)
+    return rules.compiled(rules.USER_BEFORE).search(text, max(0, begin - 90), begin) is not None
+
+
+def _is_told_enough(name: _Name, value: str) -> bool:
+    """Whether name and value together tell of a secret: what a name leaves open, the value must say."""
+    if rules.is_surely_secret(value, name.kind) or (name.kind == "password" and _holds_no_code(name)):
+        return True
+    return not rules.is_vague_name(name.text)
 
 
 def _accepts_assigned(value: str, name: _Name, followed_by: str) -> bool:
@@ -418,7 +512,7 @@ def _accepts_assigned(value: str, name: _Name, followed_by: str) -> bool:
     return rules.accepts_bare(
         value,
         name.kind,
-        literal=_holds_no_code(name),
+        literal=_holds_no_code(name) or (_is_header(name) and value.isalnum() and len(value) >= _HEADER_VALUE_CHARS),
         spaced="=" in separator and " " in name.after[0],
         followed_by=followed_by,
     )
@@ -437,4 +531,9 @@ def _is_verb(name: _Name, value: str) -> bool:
 def _holds_no_code(name: _Name) -> bool:
     """Whether a value stands in an environment file, after a flag of a command or in a URL: there it is no variable."""
     in_environment = name.text.isupper() and (name.after["sep"] or "").strip() == "=" and " " not in name.after[0]
-    return in_environment or name.text.startswith("--") or name.left in ("?", "&")
+    return in_environment or name.text.startswith("-") or name.left in ("?", "&")
+
+
+def _is_header(name: _Name) -> bool:
+    """Whether the name is that of a request's header: ``X-Api-Key``."""
+    return name.text[:2].lower() == "x-" and (name.after["sep"] or "").strip() == ":"

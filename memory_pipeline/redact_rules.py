@@ -40,6 +40,7 @@ TOKEN_SHAPES: tuple[tuple[str, str, str], ...] = (
     ("google-key", r"GOCSPX-", r"[\w\-]{16,}"),
     ("npm-token", r"npm_", r"[A-Za-z0-9]{20,}"),
     ("pypi-token", r"pypi-AgE", r"[\w\-]{12,}"),
+    ("pypi-token", r"pypi-", r"(?=[\w\-]{0,80}\d)(?=[\w\-]{0,80}[A-Z])[\w\-]{40,}"),
     ("huggingface-token", r"hf_", r"(?=[A-Za-z0-9]{0,80}[A-Z0-9])[A-Za-z0-9]{20,}"),
     ("digitalocean-token", r"do[opr]_v1_", r"[a-f0-9]{20,}"),
     ("mailgun-key", r"key-", r"(?<![\-_]key-)[0-9a-f]{32}(?![\w\-])"),
@@ -71,6 +72,7 @@ TOKEN_SHAPES: tuple[tuple[str, str, str], ...] = (
     ("artifactory-key", r"AKCp", r"(?=[A-Za-z0-9]{0,80}\d)[A-Za-z0-9]{24,}"),
     ("planetscale-token", r"pscale_(?:tkn|pw|oauth)_", r"(?=[\w\-]{0,80}\d)[\w\-]{16,}"),
     ("fly-token", r"fm[12][ar]?_", r"[A-Za-z0-9]{12,}"),
+    ("fly-token", r"fo1_", r"(?=[\w\-]{0,80}\d)[\w\-]{20,}"),
     ("pulumi-token", r"pul-", r"[a-f0-9]{32,}(?![\w\-])"),
     ("sentry-token", r"sntry[su]_", r"[A-Za-z0-9]{16,}"),
     ("1password-token", r"ops_eyJ", r"[\w\-]{20,}"),
@@ -92,8 +94,8 @@ TAILS = {
     "planetscale-token": r"(?:[=.][\w\-]+)*",
 }
 
-#: Shapes whose prefix ends in a dot: the stretch of token characters begins after it. Kind, a literal of the prefix,
-#: the prefix and what follows it.
+#: Shapes whose prefix ends in a character that no token has: the stretch of token characters begins after it. Kind, a
+#: literal of the prefix, the prefix and what follows it.
 DOTTED_SHAPES: tuple[tuple[str, str, str, str], ...] = (
     ("sendgrid-key", "SG.", r"SG\.", r"[\w\-]{16,}\.[\w\-]{16,}"),
     ("google-token", "ya29.", r"ya29\.", r"[\w\-]{16,}"),
@@ -101,10 +103,22 @@ DOTTED_SHAPES: tuple[tuple[str, str, str, str], ...] = (
     ("vault-token", "hvb.", r"hvb\.", r"[\w\-]{20,}"),
     ("terraform-token", ".atlasv1.", r"[A-Za-z0-9]{14}\.atlasv1\.", r"[\w\-]{32,}=*"),
     ("doppler-token", "dp.", r"dp\.(?:pt|st|ct|sa|scim|audit)\.(?:[\w\-]{1,35}\.)?", r"[A-Za-z0-9]{20,}"),
+    ("dropbox-token", "sl.", r"sl\.(?:u\.)?", r"(?=[\w\-]{0,80}\d)[\w\-]{60,}"),
+    (
+        # The bot's number in base64, the time, a signature.
+        "discord-token",
+        ".",
+        r"[MNO](?=[A-Za-z0-9]{0,27}\d)[A-Za-z0-9]{22,27}\.[\w\-]{6,7}\.",
+        r"(?=[\w\-]{0,40}\d)[\w\-]{27,40}(?![\w\-])",
+    ),
+    ("discord-token", "mfa.", r"mfa\.", r"(?=[\w\-]{0,80}\d)[\w\-]{60,}"),
+    ("google-token", "1//", r"1//", r"0(?=[\w\-]{0,80}[A-Z])[\w\-]{24,}"),
+    ("azure-secret", "Q~", r"[\w.~\-]{3}\dQ~", r"[\w.~\-]{30,39}[\w~\-]"),
     ("dynatrace-token", "dt0", r"dt0[a-z]\d\d\.", r"[A-Z0-9]{20,}\.[A-Z0-9]{32,}"),
 )
 #: How far to the left of that stretch its prefix may begin.
 LONGEST_DOTTED_PREFIX = 48
+PREFIX_ENDS = (".", "/", "~")
 
 #: What stands to the left of a token: no letter or digit, unless an escape (``\n``, ``%3D``) or a colour code
 #: ends there.
@@ -124,9 +138,10 @@ UNSEEN = (
 
 COLOUR = r"(?:\x1b|\\u001b|\\x1b|\\e|\\033)\[[0-9;]{0,12}m"
 GAP = rf"(?:[ \t]|{COLOUR}){{0,12}}"
-#: The characters of a value that stands without quotes. Han and full-width characters end it: a sentence goes on there.
+#: The characters of a value that stands without quotes. Han, kana, hangul and full-width characters end it: a sentence
+#: goes on there.
 BARE = (
-    "(?:[^\\s\"'`<>|;\\\\&,\x1b\u2018-\u201f\u2026\u3000-\u303f\u3400-\u9fff\uff00-\uffef]+"
+    "(?:[^\\s\"'`<>|;\\\\&,\x1b\u2018-\u201f\u2026\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef]+"
     r"|(?!\\[nrtu\"'\\]|&(?:quot|lt|gt|amp|#\w{1,6});|\\[xe0]\w{0,3}\[|[&,]\s?[\"']?[\w.\-]{1,40}[\"']?\s?[=:])[\\&,])+"
 )
 
@@ -139,6 +154,7 @@ class Place:
     literal: str
     pattern: str
     accept: Callable[[str], bool]
+    hint: str = ""  # a part of the literal that others share: where it is missing, none of them is looked for
 
 
 def _is_given(value: str) -> bool:
@@ -159,6 +175,10 @@ def _is_token_like(value: str) -> bool:
 
 def _is_said_password(value: str) -> bool:
     return looks_random(value) and accepts_prose(value, "password", followed_by="", quoted=True)
+
+
+def _is_header_value(value: str) -> bool:
+    return _is_given(value) and (looks_random(value) or (len(value) >= 16 and value.isalnum()))
 
 
 def _is_basic_auth(value: str) -> bool:
@@ -195,6 +215,7 @@ PLACES: tuple[Place, ...] = (
         Place(
             kind="url-token",
             literal=f"{name}=",
+            hint="sig" if name == "signature" else name,
             pattern=(r"(?<=[?&;\-])" if name == "signature" else r"(?<=[?&;])")
             + r"[a-z]{1,20}=(?P<secret>(?!\[redacted)[^&\s\"'<>#\\|`\x1b]{6,2000})",
             accept=_is_token_like,
@@ -204,35 +225,39 @@ PLACES: tuple[Place, ...] = (
     Place(
         kind="webhook",
         literal="hooks.slack.com/",
+        hint="hook",
         pattern=r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[A-Za-z0-9_/\-]{8,})",
         accept=lambda value: not value.lower().startswith(("your", "xxx", "t00000000/b00000000/xxxx")),
     ),
     Place(
         kind="webhook",
         literal="/api/webhooks/",
+        hint="hook",
         pattern=r"/api/webhooks/(?P<secret>\d{5,}/[\w\-]{16,})",
         accept=_is_sure,
     ),
     Place(
         kind="webhook",
         literal="webhook.office.com/",
+        hint="hook",
         pattern=r"webhook\.office\.com/(?P<secret>[\w@/\-]{16,})",
         accept=_is_sure,
     ),
     Place(
         kind="telegram-token",
         literal=":aa",
-        pattern=r"(?<=\d{8}):(?P<secret>AA[\w\-]{30,})",
+        pattern=r"(?<=\d{6}):(?P<secret>AA[\w\-]{30,})",
         accept=_is_sure,
     ),
     Place(
         kind="authorization",
         literal="authorization",
+        hint="auth",
         pattern=(
             rf"authorization\\*[\"']?{GAP}[:=]{GAP}\\*[\"']?(?:(?:bearer|basic|token|digest|apikey|negotiate|"
             r"aws4-hmac-sha256)\s{1,4})?(?P<secret>(?!\[redacted)[^\s\"'`<>|;,)\\\x1b]{4,2000})"
         ),
-        accept=lambda value: _is_given(value) and looks_random(value),
+        accept=_is_header_value,
     ),
     Place(
         kind="bearer-token",
@@ -249,56 +274,74 @@ PLACES: tuple[Place, ...] = (
     Place(
         kind="registry-auth",
         literal='auth"',
+        hint="auth",
         pattern=r"auth\\*\"\s{0,4}:\s{0,4}\\*\"(?P<secret>[A-Za-z0-9+/=]{8,})\\*\"",
         accept=_is_basic_auth,
     ),
     Place(
         kind="registry-auth",
         literal="auth=",
+        hint="auth",
         pattern=r"(?<=_)auth=(?P<secret>[A-Za-z0-9+/]{8,400}={0,2})(?![\w.(\[])",
         accept=_is_basic_auth,
     ),
     Place(
         kind="cookie",
         literal="cookie:",
+        hint="cookie",
         pattern=r"(?<!set-)cookie:[ \t]{0,4}(?P<secret>[\w.\-]{1,80}=(?!\[redacted)[^\n\r\"'`\\]{4,4000})",
         accept=_is_sure,
     ),
     Place(
         kind="cookie",
         literal='cookie"',
+        hint="cookie",
         pattern=r"cookie\\*\"\s{0,4}:\s{0,4}\\*\"(?P<secret>[\w.\-]{1,80}=(?!\[redacted)[^\n\r\"\\]{4,4000})",
         accept=_is_sure,
     ),
     Place(
         kind="cookie",
         literal="cookie:",
+        hint="cookie",
         pattern=r"(?<=set-)cookie:[ \t]{0,4}[\w.\-]{1,80}=(?P<secret>(?!\[redacted)[^;\s\"'`\\]{4,4000})",
         accept=_is_sure,
     ),
     Place(
         kind="cookie",
         literal="--cookie",
+        hint="cookie",
         pattern=(
             r"--cookie[ =]{1,3}(?P<quote>[\"'])?"
             r"(?P<secret>[\w.\-]{1,80}=(?!\[redacted)(?(quote)[^\n\"']|[^\s\"']){4,4000})"
         ),
         accept=_is_literal,
     ),
+    Place(
+        kind="password",
+        literal="pw",
+        pattern=r"(?<![A-Za-z])pw(?:[:=]|[ ](?:is|was|ist):?(?=[ ]))[ \t]{0,3}[\"'`]?"
+        r"(?P<secret>(?!\[redacted)[^\s\"'`,;)\\]{4,200})",
+        accept=_is_token_like,
+    ),
     *(
         Place(
             kind="password",
             literal=literal,
-            pattern=r"(?<![A-Za-z])pw[:=][ \t]{0,3}[\"']?(?P<secret>(?!\[redacted)[^\s\"'`,;)\\]{4,200})",
-            accept=_is_token_like,
+            # A line of .pgpass: host:port:database:user:password.
+            pattern=pattern
+            + r"[^:\[\s\"'\\]{1,60}:(?P<secret>(?!\[redacted)[^:\s\"'`\\]{3,100})(?=[ \t]*(?:\\[rn]|\s|[\"'`]|\Z))",
+            accept=_is_given,
         )
-        for literal in ("pw:", "pw=")
+        for literal, pattern in (
+            (":543", r":543\d:[^:\[\s\"'\\]{1,60}:"),
+            (":*:", r"(?:(?<=:\d{4}):\*:|(?<=:\d{5}):\*:|(?<=\*):\*:[^:\[\s\"'\\]{1,60}:)"),
+        )
     ),
     Place(
         kind="password",
         literal="curl ",
         pattern=(
-            r"curl (?:[^\n|;]{0,200}?\s)?(?:-[a-zA-Z]{0,5}u|--user|--proxy-user)[ =]{0,3}[\"']?[^\s:\"']{1,100}:"
+            r"curl (?:[^\n|;]{0,200}?[ \t])?(?:-[a-zA-Z]{0,5}u|--user|--proxy-user)[ =]{0,3}[\"']?[^\s:\"'\[]{1,100}:"
             r"(?P<secret>(?!\[redacted)[^\s\"'\\|;]{1,200})"
         ),
         accept=_is_literal,
@@ -306,6 +349,7 @@ PLACES: tuple[Place, ...] = (
     Place(
         kind="password",
         literal="sshpass ",
+        hint="pass",
         pattern=rf"sshpass {GAP}-p{_OPTION_VALUE}",
         accept=_is_literal,
     ),
@@ -313,7 +357,7 @@ PLACES: tuple[Place, ...] = (
         Place(
             kind="password",
             literal=f"{client}",
-            pattern=rf"{client}[\w\-]{{0,12}} (?:[^\n|;]{{0,300}}?\s)?-p(?P<quote>[\"']?)"
+            pattern=rf"{client}[\w\-]{{0,12}} (?:[^\n|;]{{0,300}}?[ \t])?-p(?P<quote>[\"']?)"
             r"(?P<secret>(?!ort|rotocol|ipe|ager|lugin|=)(?:[^\s\"'|;&<>`]){3,100})",
             accept=_is_literal,
         )
@@ -322,18 +366,19 @@ PLACES: tuple[Place, ...] = (
     Place(
         kind="password",
         literal="redis-cli ",
-        pattern=rf"redis-cli (?:[^\n|;]{{0,300}}?\s)?-a{_OPTION_VALUE}",
+        pattern=rf"redis-cli (?:[^\n|;]{{0,300}}?[ \t])?-a{_OPTION_VALUE}",
         accept=_is_literal,
     ),
     Place(
         kind="password",
-        literal="login ",
-        pattern=rf"(?<![\w-])login (?:[^\n|;]{{0,300}}?\s)?-p{_OPTION_VALUE}",
+        literal="login",
+        pattern=rf"(?<![\w-])login (?:[^\n|;]{{0,300}}?[ \t])?-p(?!ass|ort|rofile){_OPTION_VALUE}",
         accept=_is_literal,
     ),
     Place(
         kind="password",
         literal="-pass",
+        hint="pass",
         pattern=r"-pass(?:in|out)?[ =]pass:(?P<secret>(?!\[redacted)[^\s\"'\\|;]{1,200})",
         accept=_is_literal,
     ),
@@ -345,22 +390,68 @@ PLACES: tuple[Place, ...] = (
     ),
     Place(
         kind="password",
-        literal="login ",
+        literal="login",
         pattern=r"(?<!\w)login \S{1,100}\s{1,20}password\s{1,20}(?P<secret>(?!\[redacted|[=:])\S{3,200})",
         accept=_is_given,
     ),
-    Place(
-        kind="password",
-        literal="credential",
-        pattern=r"credentials?\b(?: (?:are|is))?\s?[:=]?\s{1,3}[\"'`]?[\w.@\-]{1,40}:"
-        r"(?P<secret>(?!\[redacted)[^\s\"'`<>|,;:)\\/]{4,100})(?![\w:/(\[<])",
-        accept=_is_said_password,
+    *(
+        Place(
+            kind="password",
+            literal=literal,
+            pattern=rf"{literal}(?:s|ials?|entials?)?\b(?:(?: (?:are|is))?(?:\s?[:=]\s{{0,3}}|\s{{1,3}}))"
+            r"[\"'`]?[\w.@\-]{1,40}"
+            r"(?::|[ ]/[ ])(?P<secret>(?!\[redacted)[^\s\"'`<>|,;:)\\/]{4,100})(?![\w:/(\[<])",
+            accept=_is_said_password,
+        )
+        for literal in ("cred", "login")
     ),
     Place(
         kind="password",
         literal="echo ",
         pattern=r"echo (?:-\w{1,2} )?[\"']?(?P<secret>(?!\[redacted)[^\s\"'|;&<>`]{3,400})[\"']?[ \t]{0,4}\|[ \t]{0,4}"
         r"[^\n|;]{0,300}?(?:--password-stdin|--with-token|sudo -\w{0,4}(?-i:S))(?![\w\-])",
+        accept=_is_literal,
+    ),
+    Place(
+        kind="password",
+        literal="echo ",
+        pattern=r"echo (?:-\w{1,2} )?[\"']?[\w.\-]{1,40}:(?P<secret>(?!\[redacted)[^\s\"'|;&<>`]{3,100})[\"']?"
+        r"[ \t]{0,4}\|[ \t]{0,4}(?:sudo )?chpasswd\b",
+        accept=_is_literal,
+    ),
+    *(
+        Place(
+            kind="password",
+            literal=literal,
+            hint="auth",
+            pattern=literal.replace("(", r"\(")
+            + r"\s{0,3}[\"'][^\"'\n]{1,60}[\"'],\s{0,3}[\"'](?P<secret>[^\"'\n]{3,200})[\"']",
+            accept=_is_given,
+        )
+        for literal in ("auth=(", "basicauth(")
+    ),
+    *(
+        Place(
+            kind="password",
+            literal=f"{literal} ",
+            hint=hint,
+            pattern=literal + r"[ \t]{1,4}[\"']?(?P<secret>(?!\[redacted)[^\s\"'`;,<>|]{4,200})",
+            accept=_is_said_password,
+        )
+        for literal, hint in (("requirepass", "pass"), ("masterauth", "auth"), ("convertto-securestring", "secure"))
+    ),
+    Place(
+        kind="password",
+        literal="htpasswd -",
+        hint="pass",
+        pattern=r"htpasswd -\w{0,5}b\w{0,5} (?:-\w{1,5} ){0,3}\S{1,200} \S{1,100} [\"']?"
+        r"(?P<secret>(?!\[redacted|-)[^\s\"'|;&<>`]{3,100})",
+        accept=_is_literal,
+    ),
+    Place(
+        kind="password",
+        literal="mongo",
+        pattern=rf"mongo(?:sh|dump|restore|import|export)? (?:[^\n|;]{{0,300}}?[ \t])?-p(?!ass|ort){_OPTION_VALUE}",
         accept=_is_literal,
     ),
     Place(
@@ -385,16 +476,43 @@ PEM_END = r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 #: The rest of a key whose end was cut off: lines of base64, with whatever escapes, numbers and marks part them, and a
 #: last one that may be shorter.
 PEM_BODY = (
+    r"(?:(?:\s|\\[rn]){1,8}(?:Version|Comment|Hash|Charset|MessageID|Proc-Type|DEK-Info): [^\n\\]{0,200})*"
     r"(?:(?:[\s\\nrt\"'+>|0-9:,.\-]{0,24}?[A-Za-z0-9+/]{32,}={0,2})+"
-    r"(?:[\s\\nr\"'+>|]{1,8}[A-Za-z0-9+/]{8,31}={0,2}(?![\w ]))?)?"
+    r"(?:[\s\\nr\"'+>|]{1,8}[A-Za-z0-9+/]{8,31}={0,2}(?![\w ]))?"
+    r"|(?:\s|\\[rn]){1,8}(?=[A-Za-z0-9+/]{0,30}[A-Z])[A-Za-z0-9+/]{8,31}={0,2}\s*\Z)?"
 )
 LONGEST_PEM = 16_384
+#: What a key holds, and two marks side by side in code do not.
+PEM_CONTENT = r"[A-Za-z0-9+/]{8}"
 
 # --- A name with a value --------------------------------------------------------------------------------------------
 
 #: Literals (lower case) at which a name with a secret may stand.
 KEYWORDS = ("pass", "pwd", "secret", "token", "key")
-HAN_KEYWORDS = ("密码", "密碼", "口令", "密钥", "密鑰", "令牌", "秘钥", "暗号")
+#: What other languages call a password: a part that is looked for first (a letter, where that is quick), the words, and
+#: whether only a value that is no word tells. Those of Chinese, Japanese and Korean end a value by themselves.
+FOREIGN_WORDS: tuple[tuple[str, tuple[str, ...], bool], ...] = (
+    ("kennwort", ("kennwort",), True),
+    ("contrasena", ("contrasena",), True),
+    ("wachtwoord", ("wachtwoord",), True),
+    ("senha", ("senha",), True),
+)
+NON_ASCII_WORDS: tuple[tuple[str, tuple[str, ...], bool], ...] = (
+    ("contraseña", ("contraseña",), True),
+    ("парол", ("пароль", "пароля", "паролем"), True),
+    ("ł", ("hasło",), True),
+    ("ş", ("şifre",), True),
+    ("ö", ("lösenord", "lösenordet"), True),
+    ("パスワ", ("パスワード",), False),
+    ("비밀", ("비밀번호",), False),
+    ("암", ("암호",), False),
+    ("密", ("密码", "密碼", "密钥", "密鑰"), False),
+    ("令", ("口令", "令牌"), False),
+    ("秘", ("秘钥",), False),
+    ("暗", ("暗号",), False),
+)
+_FOREIGN_NAME = r"passwort|mot[ _\-]de[ _\-]passe|kennwort|contrase|wachtwoord|senha|парол|hasło|şifre|lösenord"
+_STORAGE_KEY = r"storage_?key\Z"
 
 #: What makes a key a secret one: the word before it.
 _SECRET_KEYS = (
@@ -430,7 +548,13 @@ _TEXT_TOKENS = _word_set(
 )
 
 #: What ``pass`` may be glued to and still be short for password.
-_PASS_OWNERS = ("db", "user", "my", "pg", "smtp", "mail", "sudo", "root", "admin", "ssh", "redis")
+_PASS_OWNERS = ("db", "user", "my", "pg", "smtp", "mail", "sudo", "root", "admin", "ssh", "redis", "store", "-key")
+#: Words before ``KEY``, in an environment file, that say it is no secret one.
+_OTHER_KEYS = _word_set(
+    "cache public publishable pub sort primary foreign partition row host group index routing registry object "
+    "map lookup unique composite natural idempotency dedup sorting hot short shortcut partition s3 bucket redis config "
+    "search translation message i18n event topic kms storage query feature local item flag setting experiment"
+)
 
 #: A type, literal or ordinary word that stands where a value could.
 _NO_VALUES = _word_set(
@@ -442,7 +566,8 @@ _NO_VALUES = _word_set(
     "needed here there below above same different unknown weak strong short long safe secure public private changed "
     "plain plaintext secret fine okay good bad visible stored hashed encrypted rotated revoked per only also still now "
     "then when where what which how that it its your my our their ok failed passed rejected accepted refused "
-    "case-sensitive must should can could will would has have had does do did"
+    "case-sensitive must should can could will would has have had does do did "
+    "passwort kennwort contraseña contrasena senha wachtwoord hasło şifre lösenord пароль 密码 密碼 パスワード 비밀번호"
 )
 
 #: Words of which a placeholder is made, as in ``your-api-key-here``. ``changeme`` and its like are no secrets.
@@ -453,10 +578,10 @@ _PLACEHOLDER_WORDS = _word_set(
 )
 _REFERENCE = (
     r"(?s)\$[A-Za-z_{(\[].*|\$\d|\{.*\}|<[^>]*>?|%\w+%|%\(?\w*\)?[sdv]|\[[^\]]*\].*|\(.*\)|[*•·.xX_#?…\-]{3,}"
-    r"|\*+|!\w+.*|#[0-9A-Fa-f]{3,8}"
+    r"|\*+|!\w+.*|#[0-9A-Fa-f]{3,8}|(?:env|file|fd):\S*"
 )
 _CODE = (
-    r"(?s)[A-Za-z_](?:[\w.]|::|->|\?\.)*[(\[].*|&?[A-Za-z_]\w*(?:(?:\.|::|->|\?\.)[A-Za-z_]\w*)+[,;)]*|[&*][A-Za-z_]\w*|@\S+|.*=>.*|"
+    r"(?s)[A-Za-z_](?:[\w.]|::|->|\?\.)*[(\[].*|&?[A-Za-z_]\w*(?:(?:\.|::|->|\?\.)[A-Za-z_]\w*)+[,;)]*|[&*]{1,2}[A-Za-z_]\w*|@\S+|.*=>.*|"
     r"[A-Za-z_]+[!?]"
 )
 _CALL = r"[A-Za-z_][\w.]*\("
@@ -468,21 +593,28 @@ _TECHNICAL = (
 _NAMING_WORD = r"(?i)pass|token|secret|key|auth|cred|pwd"
 _PROSE_WORD = (
     r"(?i)\b(?:the|your|an?|is|are|must|should|please|enter|required|invalid|for|with|to|of|password|token|secret|key|"
-    r"not|and|or|forgot|confirm|new|reset)\b"
+    r"not|and|or|forgot|confirm|new|reset|passe|passwort|contraseña|senha|wachtwoord)\b"
 )
 _DESCRIBING_ENDINGS = ("ed", "ing", "able", "ible", "ory", "al", "less", "ful")
 
 #: What may follow a name: its closing quote, then a separator, or what a sentence puts there.
 AFTER_NAME = (
-    r"(?P<close>\\*[\"'`]?\]?)"
+    r"(?P<close>\\*[\"'`]?\]?(?:\*\*)?)"
     rf"{GAP}(?:(?P<sep>:\s?(?:Optional\[)?&?(?:str|string|String|bytes|SecretStr)(?:\s?\|\s?(?:None|null|undefined))?\]?\s?=(?!=)"
-    rf"|:=|=>|=(?![=~])|:(?![:/])|：|＝){GAP}"
-    r"|(?P<prose>(?:[ \t]{1,3}(?:for|of|to|on|at|in)(?:[ \t]{1,3}[\w.@'/\-]{1,30}){1,5}?)?"
-    r"[ \t]{1,3}(?:(?P<changed>(?:(?:is|was|has[ ]been|got|were|gets)[ \t])?(?:now[ \t])?"
+    rf"|:=|=>|=(?![=~])|:(?![:/])|：|＝)(?:\*\*(?=[ \t]))?{GAP}"
+    r"|(?P<call>,[ \t]?|\([ \t]?|[ \t]?(?:\|\||\?\?)[ \t])(?=[\"'])"
+    r"|(?P<prose>(?:[ \t]{1,3}(?:for|of|to|on|at|in|für|von|pour|de|da|para|от|для|к)"
+    r"(?:[ \t]{1,3}[\w.@'/\-]{1,30}){1,5}?)?"
+    r"[ \t]{1,3}(?:(?P<abroad>(?:ist|lautet|est|es|é|è|är|jest|это):?)|"
+    r"(?P<changed>(?:(?:is|was|has[ ]been|got|were|gets)[ \t])?(?:now[ \t])?"
     r"(?:changed|set|reset|updated|rotated|switched)[ \t]to)|is|was|will[ ]be|should[ ]be|to|as)"
     r"[ \t]{1,3}(?:now[ \t])?:?[ \t]{0,3}"
-    r"|[ \t]{1,3}(?:is|was):[ \t]{0,3}|[ \t]{1,3}for(?:[ \t]{1,3}[\w.@'/\-]{1,30}){1,4}?:[ \t]{1,3})"
-    r"|(?P<han>\s{0,2}(?:还是|仍是|应该是|用的是|就是|是|为|為|改成了?|改为了?|改為了?|换成了?|换为|设成了?|设为了?|设置为了?"
+    r"|[ \t]{1,3}(?:is|was):[ \t]{0,3}"
+    r"|[ \t]{1,3}(?:for|of|on|für|von|pour|de|da|para|от|для|к)"
+    r"(?:[ \t]{1,3}[\w.@'/\-]{1,30}){1,4}?(?::[ \t]{1,3}|[ \t]{1,3}=[ \t]{1,3})"
+    r"|[ \t]\([^()\n]{1,40}\)[ \t]?[:=][ \t]{1,3})"
+    r"|(?P<arrow>(?<=[ \t])(?:->|→|—|–)[ \t]{1,3}|'s[ \t]{1,3})"
+    r"|(?P<han>\s{0,2}(?:还是|仍是|应该是|用的是|就是|是|为|為|は|が|는|은|이|가|改成了?|改为了?|改為了?|换成了?|换为|设成了?|设为了?|设置为了?"
     r"|設為|用)[ \t]{0,3}"
     r"[:：]?[ \t]{0,3})"
     r"|(?P<space>[ \t]{1,8})|(?P<tag>>))"
@@ -491,6 +623,26 @@ QUOTED = (
     r"[fFrRbBuU]{0,2}(?:(?P<quote>[\"'`])(?P<plain>(?:\\.|(?!(?P=quote))[^\n\r\\]){1,64000})(?P<end>(?P=quote)|\Z|…)"
     r"|(?P<escaped>\\+[\"'])(?P<inner>(?:(?!(?P=escaped))[^\n\r]){1,64000})(?:(?P=escaped)|\Z|…)"
     r"|[“「『‘](?P<curly>[^”」』’\n]{1,200})[”」』’])"
+)
+
+#: "user kim pass …": what stands before the name.
+USER_BEFORE = (
+    r"(?i)(?<![\w\-])(?:user(?:name)?|usr|login)[ \t]{0,2}[:=]?[ \t]{1,2}"
+    r"(?!(?:can|may|must|should|will|would|could|might|to|tests?|ids?|names?|inputs?)\b)[\w.@+\-]{1,60}"
+    r"[ \t,;/|]{1,4}(?:and[ \t])?\Z"
+)
+
+#: A Kubernetes document of kind Secret, as YAML or JSON: its kind, the block of its values, and each value.
+KUBERNETES_KIND = r"(?i)kind\\*[\"']?\s{0,3}:\s{0,3}\\*[\"']?\Z"
+LONGEST_KUBERNETES = 20_000
+KUBERNETES_DATA = (
+    r"(?:^|(?<=\n)|(?<=\\n))(?P<indent>[ ]{0,20})(?:data|stringData):[ ]{0,4}(?:\r?\n|\\n)"
+    r"(?:(?P=indent)[ ]{1,20}[^\s\\][^\n\\]{0,4000}(?:\r?\n|\\n|\Z))+"
+    r"|\\*\"(?:data|stringData)\\*\"\s{0,3}:\s{0,3}\{[^{}]{1,16000}\}?"
+)
+KUBERNETES_VALUE = (
+    r"(?:(?:(?<=\n)|(?<=\\n))[ ]{1,40}[\w.\-]{1,200}|\\*\"[\w.\-]{1,200}\\*\"\s{0,3}):\s{0,3}\\*[\"']?"
+    r"(?P<secret>(?![|>{])[^\s\"'\\]{1,4000})"
 )
 
 #: A name and its value apart: what stands before the name ("name: …", ``<add key="…``), then what stands between the
@@ -534,12 +686,21 @@ def compiled(pattern: str, ignore_case: bool = False) -> re.Pattern[str]:
 
 
 @cache
-def places() -> tuple[tuple[str, tuple[Place, ...]], ...]:
-    """Return the literals, each once, with the places that it opens."""
-    by_literal: dict[str, list[Place]] = {}
+def places() -> tuple[tuple[str, tuple[tuple[str, tuple[Place, ...]], ...]], ...]:
+    """Return the hints, "" for none, with the literals that share them, each once, with the places that it opens."""
+    by_hint: dict[str, dict[str, list[Place]]] = {}
     for place in PLACES:
-        by_literal.setdefault(place.literal, []).append(place)
-    return tuple((literal, tuple(opened)) for literal, opened in by_literal.items())
+        by_hint.setdefault(place.hint, {}).setdefault(place.literal, []).append(place)
+    return tuple(
+        (hint, tuple((literal, tuple(opened)) for literal, opened in by_literal.items()))
+        for hint, by_literal in sorted(by_hint.items(), reverse=True)  # of two that begin together, the first names it
+    )
+
+
+@cache
+def hints() -> tuple[str, ...]:
+    """Return what is looked for first: where it does not occur, no keyword and no literal that holds it does."""
+    return tuple(dict.fromkeys((*(place.hint for place in PLACES), *KEYWORDS)))
 
 
 @cache
@@ -583,8 +744,11 @@ def looks_random(value: str) -> bool:
 
 def may_name_a_secret(folded: str, position: int, keyword: str) -> bool:
     """Whether a keyword may belong to a secret's name, by its nearest letters alone: a quick look, for every hit."""
-    if folded.startswith(_OTHER_WORDS[keyword], position + len(keyword)):
+    after = position + len(keyword)
+    if folded.startswith(_OTHER_WORDS[keyword], after):
         return False
+    if keyword == "key" and folded[position - 1 : position] == "_" and folded[after : after + 1] in ("=", ":"):
+        return True
     return keyword != "key" or folded[max(0, position - 20) : position].rstrip("_-. ").endswith(_SECRET_KEYS)
 
 
@@ -599,7 +763,7 @@ def secret_name(before: str, written: str, rest: str) -> str | None:
     if rest[:1].islower() or (rest[:1] == "S" and not rest[1:2].isalpha()):
         return None  # another word, such as tokenizer, or a plural
     if keyword == "key" and not before.rstrip("_-. ").lower().endswith(_SECRET_KEYS):
-        return None
+        return "api-key" if _is_general_key(before + written + rest) else None
     if keyword == "pwd" and before.lower() == "old":
         return None
     if keyword == "token" and (_words(before) or [""])[-1] in _TEXT_TOKENS:
@@ -609,8 +773,27 @@ def secret_name(before: str, written: str, rest: str) -> str | None:
     return {"pwd": "password", "key": "api-key"}.get(keyword, keyword)
 
 
+def is_vague_name(name: str) -> bool:
+    """Whether a name may be a secret's or not: only a value that is no word tells.
+
+    Such are those of other languages, whose sentences are not read here, variables that end in ``_KEY``, and keys of a
+    storage, which in a browser are mere names.
+    """
+    vague = (_FOREIGN_NAME, _STORAGE_KEY)
+    return any(compiled(part, ignore_case=True).search(name) for part in vague) or _is_general_key(name)
+
+
+def _is_general_key(name: str) -> bool:
+    if not (name.endswith("_KEY") and name.isupper()):
+        return False
+    owner = name.removesuffix("_KEY").rpartition("_")[2].lower()
+    return bool(owner) and not owner.endswith(_SECRET_KEYS) and owner not in _OTHER_KEYS
+
+
 def _is_password(before: str, written: str, rest: str) -> bool:
-    suffix = compiled(r"word|wd|phrase|code", ignore_case=True).match(rest)
+    if rest.lower() == "e":
+        return before.lower() in ("mot de ", "mot_de_", "mot-de-")
+    suffix = compiled(r"word|wd|phrase|code|wort", ignore_case=True).match(rest)
     if suffix:
         rest = rest[suffix.end() :]
     elif before[-1:].isalpha() and not (written[0].isupper() and before[-1].islower()):
@@ -687,6 +870,25 @@ def accepts_prose(value: str, kind: str, *, followed_by: str, quoted: bool) -> b
     if value.isdigit():
         return len(value) >= 4
     return len(value) >= 5 and not value.lower().endswith(_DESCRIBING_ENDINGS)
+
+
+def accepts_argument(value: str) -> bool:
+    """Whether what stands quoted behind a name, as its default or the next argument, is a secret: no word, no name."""
+    return looks_random(value) and not compiled(r"[A-Z0-9_]+").fullmatch(value) and accepts_quoted(value, "password")
+
+
+def looks_generated(value: str) -> bool:
+    """Whether a value was made by a machine, to tell by its letters and digits alone: no word, version or id."""
+    return compiled(r"[A-Za-z0-9+/=]{10,}").fullmatch(value) is not None and (
+        sum(map(str.isdigit, value)) >= 3 and not _is_path(value) and compiled(r"[g-zG-Z]").search(value) is not None
+    )
+
+
+def is_surely_secret(value: str, kind: str) -> bool:
+    """Whether a value is no word of any language: what a name that tells little must have beside it."""
+    if kind == "password":
+        return looks_random(value) or (value.isdigit() and len(value) >= 4)
+    return compiled(r"[A-Za-z0-9+/=]{12,}").fullmatch(value) is not None and sum(map(str.isdigit, value)) >= 3
 
 
 def accepts_cell(value: str, kind: str) -> bool:

@@ -117,9 +117,16 @@ def thread_document(thread: IndexedThread) -> dict[str, Any]:
 def _last_error(thread: IndexedThread) -> str | None:
     if thread.last_error is not None or thread.index_error is not None:
         return thread.last_error if thread.last_error is not None else thread.index_error
+    lost = f" ({counted(thread.skipped_lines)})" if thread.skipped_lines else ""
+    if thread.gate is Gate.UNREADABLE and thread.total_lines == 0:
+        return f"no line of it could be read{lost}: the file is torn or damaged"
     if thread.gate is Gate.UNREADABLE:
-        lost = f" ({counted(thread.skipped_lines)})" if thread.skipped_lines else ""
         return f"none of its {thread.total_lines} lines is understood{lost}"
+    if thread.gate is Gate.OVERSIZE and thread.unpacks_past_limit:
+        return (
+            "unpacked, it is larger than gates.max_rollout_bytes, or a hundred times what is packed; "
+            "if it is a log, unpack it, or raise the limit and touch the file"
+        )
     return None
 
 

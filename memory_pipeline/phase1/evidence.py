@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from memory_pipeline.phase1.echoes import Echoes, without_citations
 from memory_pipeline.records import (
     Coverage,
     Event,
@@ -18,6 +17,9 @@ from memory_pipeline.records import (
     ToolStatus,
 )
 from memory_pipeline.redact import redact
+
+#: Gives the SHA-256 of raw lines by their byte ranges.
+HashLines = Callable[[Iterable[tuple[int, int]]], Mapping[tuple[int, int], str]]
 
 #: What a model needs to see at all. Instructions and environment of the harness say nothing about this session.
 _KINDS_THAT_MATTER = frozenset(EventKind) - {EventKind.CONTEXT, EventKind.COMPACTED}
@@ -53,20 +55,8 @@ _IMPORTANCE: Mapping[EventKind, int] = {
 }
 _FAILED_RESULT_IMPORTANCE = 5
 
-#: How much of a call is looked at for what it reads.
-_CALL_HEAD_CHARS = 4_000
-
 WITHHELD = "[result of a web or MCP tool withheld]"
 ECHO = "[memory that the agent read back, left out: it is no new evidence]"
-
-#: Where memories are kept, as commands and calls name it: ours, Codex's and Claude Code's.
-_MEMORY_PLACES = re.compile(
-    r"\.codex[/\\]+memories(?:_v2)?\b|\bmemory_summary\.md\b|\braw_memories\.md\b|\brollout_summaries/\d{4}-"
-    r"|\.claude[/\\]+projects[/\\]+[^/\\\s]+[/\\]+memory\b"
-    r"|\bmemory[-_]pipeline\s+(?:\S+\s+)*?(?:memory|threads|context|search)\b"
-)
-#: How Codex marks which memories an answer rests on.
-_CITATION = re.compile(r"\s*<oai-mem-citation>.*?(?:</oai-mem-citation>|\Z)", re.DOTALL)
 
 #: What a row costs beyond its text: number, speaker, line ends.
 _ROW_OVERHEAD_TOKENS = 8
@@ -98,8 +88,7 @@ class EvidenceBuilder:
         """Take the model's window and what to withhold; words from our own ``memory_folders`` are echoes."""
         self._budget_tokens = int(window_tokens * _EVIDENCE_SHARE)
         self._withhold_external = withhold_external
-        self._memory_folders = tuple(folder for folder in memory_folders if folder)
-        self._memory_reads: set[str] = set()  # calls that read memories; their results are echoes
+        self._echoes = Echoes(memory_folders)
         self._drafts: list[_Draft] = []
         self._tokens = 0
         self._order = 0
@@ -110,9 +99,7 @@ class EvidenceBuilder:
         """Take one event; those that don't matter are passed over."""
         if event.kind not in _KINDS_THAT_MATTER:
             return
-        is_call = event.kind in (EventKind.TOOL_CALL, EventKind.SHELL)
-        if is_call and event.call_id is not None and self._reads_memory(event):
-            self._memory_reads.add(event.call_id)
+        self._echoes.note(event)
         text, was_cut = self._row_text(event)
         if was_cut and not _is_tool_traffic(event):
             self._lost_words = True
@@ -129,11 +116,13 @@ class EvidenceBuilder:
         if self._tokens > 4 * self._budget_tokens:
             self._thin(2 * self._budget_tokens)
 
-    def build(self, thread: IndexedThread, *, is_complete: bool) -> Evidence:
+    def build(self, thread: IndexedThread, *, is_complete: bool, hash_lines: HashLines) -> Evidence:
         """Number what fits into the budget. ``is_complete``: no line of the log was torn or skipped."""
         self._thin(self._budget_tokens)
+        hashes = hash_lines({_line_of(draft.event) for draft in self._drafts})
         rows = tuple(
-            _row(number, draft, latest=thread.updated_at) for number, draft in enumerate(self._drafts, start=1)
+            _row(number, draft, hashes[_line_of(draft.event)], latest=thread.updated_at)
+            for number, draft in enumerate(self._drafts, start=1)
         )
         whole = is_complete and not self._lost_words
         return Evidence(
@@ -153,18 +142,14 @@ class EvidenceBuilder:
     def _row_text(self, event: Event) -> tuple[str, bool]:
         if event.external and self._withhold_external and event.kind is EventKind.TOOL_RESULT:
             return WITHHELD, False
-        if event.kind is EventKind.TOOL_RESULT and event.call_id in self._memory_reads:
+        if self._echoes.holds(event):
             return ECHO, False
-        text = _CITATION.sub("", event.text) if event.speaker is Speaker.ASSISTANT else event.text
+        text = without_citations(event)
         redacted = redact(text)
         for kind, count in redacted.counts.items():
             self._redactions[kind] = self._redactions.get(kind, 0) + count
         # At most four bytes a character: one row alone never fills a small model's budget.
         return cut_middle(redacted.text, min(_ROW_CHARS[event.kind], self._budget_tokens // 2))
-
-    def _reads_memory(self, event: Event) -> bool:
-        words = f"{event.command or ''}\n{event.text[:_CALL_HEAD_CHARS]}"
-        return bool(_MEMORY_PLACES.search(words)) or any(folder in words for folder in self._memory_folders)
 
     def _thin(self, budget_tokens: int) -> None:
         """Leave out the least important rows, oldest first, until the rest fits.
@@ -209,12 +194,20 @@ def _is_tool_traffic(event: Event) -> bool:
 
 
 def build_evidence(
-    events: Iterable[Event], thread: IndexedThread, builder: EvidenceBuilder, *, is_complete: Callable[[], bool]
+    events: Iterable[Event],
+    thread: IndexedThread,
+    builder: EvidenceBuilder,
+    *,
+    is_complete: Callable[[], bool],
+    hash_lines: HashLines,
 ) -> Evidence:
-    """Turn a whole rollout into its evidence; ``is_complete`` is asked at the end, when all lines were read."""
+    """Turn a whole rollout into its evidence.
+
+    At the end, when all lines were read, ``is_complete`` is asked, and ``hash_lines`` for the lines that are evidence.
+    """
     for event in events:
         builder.add(event)
-    return builder.build(thread, is_complete=is_complete())
+    return builder.build(thread, is_complete=is_complete(), hash_lines=hash_lines)
 
 
 def estimate_tokens(text: str) -> int:
@@ -235,10 +228,15 @@ def _without_bulk(event: Event) -> Event:
     """Return an event as a row keeps it: its text stands in the row, its command and paths redacted and bounded."""
     command = cut_middle(redact(event.command).text, _COMMAND_CHARS)[0] if event.command else event.command
     paths = tuple(redact(path).text for path in event.paths[:_MOST_PATHS])
-    return dataclasses.replace(event, text="", command=command, paths=paths)
+    tool = redact(event.tool).text if event.tool else event.tool
+    return event._replace(text="", command=command, paths=paths, tool=tool, places=())
 
 
-def _row(number: int, draft: _Draft, *, latest: float) -> EvidenceRow:
+def _line_of(event: Event) -> tuple[int, int]:
+    return (event.byte_start, event.byte_end)
+
+
+def _row(number: int, draft: _Draft, line_sha256: str, *, latest: float) -> EvidenceRow:
     event = draft.event
     return EvidenceRow(
         number=number,
@@ -250,7 +248,7 @@ def _row(number: int, draft: _Draft, *, latest: float) -> EvidenceRow:
         turn=event.turn,
         byte_start=event.byte_start,
         byte_end=event.byte_end,
-        line_sha256=event.line_sha256,
+        line_sha256=line_sha256,
         cwd=event.cwd,
         call_id=event.call_id,
         tool=event.tool,

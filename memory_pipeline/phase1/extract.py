@@ -75,7 +75,8 @@ def check_answer(answer: ExtractionAnswer, evidence: Evidence, *, scope_at: Scop
         slug=clean_slug(answer.rollout_slug) if summary else "",
         raw_memory=render_raw_memory(tasks),
         tasks=tuple(tasks),
-        coverage=evidence.coverage if answer.saw_all_rows else Coverage.PARTIAL,
+        # What one thread says beyond its room is no less lost than what was not read.
+        coverage=evidence.coverage if answer.saw_all_rows and "too_many" not in dropped else Coverage.PARTIAL,
         dropped_entries=dropped,
         redactions=evidence.redactions,
         input_tokens=answer.input_tokens,

@@ -71,10 +71,11 @@ def first_gate(thread: IndexedThread, config: Config, conditions: Conditions) ->
         return Gate.SUBAGENT
     if thread.index_error is not None:
         return Gate.UNREADABLE
-    if thread.size > gates.max_rollout_bytes:
+    if thread.size > gates.max_rollout_bytes or thread.unpacks_past_limit:
         return Gate.OVERSIZE
     if thread.total_lines == 0:
-        return Gate.EMPTY
+        # Where something was lost, there was something: half a packed file, as a rule.
+        return Gate.UNREADABLE if thread.skipped_lines else Gate.EMPTY
     if thread.understood_lines == 0:
         return Gate.UNREADABLE
     if thread.archived and not gates.include_archived:

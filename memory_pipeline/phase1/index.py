@@ -7,6 +7,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter, itemgetter
 
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config, is_default_home
@@ -21,6 +22,12 @@ from memory_pipeline.store.store import Store
 AGENTS_WITH_HOMES = (Agent.CODEX, Agent.CLAUDE)
 
 Progress = Callable[[int, int], None]
+
+# Called for each of many thousands of unchanged files.
+_PATH = attrgetter("path")
+_THREAD_ID = attrgetter("thread_id")
+_STAMP = itemgetter(slice(RolloutFile._fields.index("size"), RolloutFile._fields.index("device") + 1))
+_SEEN_STAMP = itemgetter(slice(SeenFile._fields.index("size"), SeenFile._fields.index("device") + 1))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,14 +51,16 @@ def index_rollouts(
     on_progress: Progress | None = None,
 ) -> Discovery:
     """Bring the index in line with the disk: new, grown, moved, archived, returned and vanished rollouts."""
+    store.threads.catch_up(now=clock.now())
+    store.jobs.shorten_waits(now=clock.now())
     listing, problems = _list_rollouts(config)
     seen = store.threads.seen_files()
     changed, moves = _compare(listing, seen)
     for file, old in moves:
         store.threads.record_move(file, old)
     moved_from = {old.path for _, old in moves}
-    gone = [path for path, old in seen.items() if old.present and path not in listing and path not in moved_from]
-    returned = [path for path in listing if path in seen and not seen[path].present]
+    gone = [path for path, old in seen.items() if path not in listing and path not in moved_from and old.present]
+    returned = [path for path, old in seen.items() if not old.present and path in listing]
     store.threads.record_presence(returned=returned, vanished=gone)
     changed += _siblings(listing, seen, {*gone, *returned}, {file.path for file in changed})
     reader = _Reader(config, store, clock, listing)
@@ -59,7 +68,7 @@ def index_rollouts(
     reader.share_out()
     store.threads.rescope(store.threads.scopes_with_remote())
     return Discovery(
-        threads=len({file.thread_id for file in listing.values()}),
+        threads=len(set(map(_THREAD_ID, listing.values()))),
         opened=len(changed),
         moved=len(moves),
         vanished=len(gone),
@@ -80,15 +89,17 @@ def _list_rollouts(config: Config) -> tuple[dict[str, RolloutFile], tuple[str, .
         if problem:
             missing[agent] = problem
             continue
-        files: dict[str, RolloutFile] = {}
-        for file in find_rollouts(agent, source.home):
-            if not _is_text(file.path):
-                problems.append(f"{file.path!r}: passed over, because its name is not UTF-8; rename it")
-                continue
+        found = list(find_rollouts(agent, source.home, tell=problems.append))
+        if not all(map(str.isascii, map(_PATH, found))):
+            unnamed = dict.fromkeys(file.path for file in found if not _is_text(file.path))
+            problems += (f"{path!r}: passed over, because its name is not UTF-8; rename it" for path in unnamed)
+            found = [file for file in found if file.path not in unnamed]
+        files = dict(zip(map(_THREAD_ID, found), found, strict=True))
+        if len(files) < len(found):
             # Of several files that are named after one thread (a revert, an archived copy), the current one counts.
-            known = files.get(file.thread_id)
-            files[file.thread_id] = file if known is None else current_file([known, file])
-        listing.update((file.path, file) for file in files.values())
+            for file in found:
+                files[file.thread_id] = current_file([files[file.thread_id], file])
+        listing.update(zip(map(_PATH, files.values()), files.values(), strict=True))
     # Who uses one agent only need not hear of the other's default home in every run.
     for agent, problem in missing.items():
         if len(missing) == len(AGENTS_WITH_HOMES) or not is_default_home(agent, config):
@@ -106,15 +117,14 @@ def _compare(
             absent[old.thread_id, old.size, old.mtime_ns] = old
     changed = []
     moves = []
-    for path, file in listing.items():
-        known = seen.get(path)
+    for file, known in zip(listing.values(), map(seen.get, listing), strict=True):
         if known is None:
             old_home = absent.pop((file.thread_id, file.size, file.mtime_ns), None)
             if old_home is not None and not old_home.open_error:
                 moves.append((file, old_home))
             else:
                 changed.append(file)
-        elif known.open_error or _stamp(file) != _stamp(known):
+        elif _STAMP(file) != _SEEN_STAMP(known) or known.open_error:
             changed.append(file)
     # Newest first, so that a run that is stopped early has indexed what is wanted soonest.
     changed.sort(key=lambda file: (-file.mtime_ns, file.path))
@@ -125,6 +135,8 @@ def _siblings(
     listing: Mapping[str, RolloutFile], seen: Mapping[str, SeenFile], came_or_went: set[str], changed: set[str]
 ) -> list[RolloutFile]:
     """Return the other files of threads of which one file came or went: whose words count must be decided again."""
+    if not came_or_went:
+        return []
     known = Counter(old.thread_id for old in seen.values())
     threads = {seen[path].thread_id for path in came_or_went if known[seen[path].thread_id] > 1}
     return [
@@ -135,17 +147,11 @@ def _siblings(
 
 
 def _is_text(path: str) -> bool:
-    if path.isascii():
-        return True
     try:
         path.encode("utf-8")
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _stamp(file: RolloutFile | SeenFile) -> tuple[int, int, int, int]:
-    return (file.size, file.mtime_ns, file.inode, file.device)
 
 
 class _Reader:
@@ -228,6 +234,7 @@ class _Reader:
             max_bytes=self._config.gates.max_rollout_bytes,
             own_folders=(self._config.memories_dir, self._config.state_dir),
             own=own,
+            now=self._clock.now(),
         )
 
 

@@ -28,6 +28,7 @@ from memory_pipeline.phase1.gates import apply_gates
 from memory_pipeline.phase1.index import Discovery, Progress, index_rollouts
 from memory_pipeline.phase1.scopes import TurnScopes
 from memory_pipeline.records import (
+    Agent,
     ClaimOutcome,
     Coverage,
     Evidence,
@@ -39,7 +40,7 @@ from memory_pipeline.records import (
     RolloutFile,
 )
 from memory_pipeline.rollouts.lineage import OwnPart
-from memory_pipeline.rollouts.reading import read_events
+from memory_pipeline.rollouts.reading import memory_folders, read_events
 from memory_pipeline.store.store import Store
 
 logger = logging.getLogger(__name__)
@@ -261,9 +262,15 @@ class Phase1:
         builder = EvidenceBuilder(
             window_tokens=self._config.model.context_window_tokens,
             withhold_external=self._config.gates.external_context != "include",
-            memory_folders=(self._config.memories_dir, str(self._config.database_path)),
+            memory_folders=(
+                self._config.memories_dir,
+                str(self._config.database_path),
+                *memory_folders(Agent.CODEX, self._config.sources.of(Agent.CODEX).home),
+            ),
         )
-        evidence = build_evidence(reading, thread, builder, is_complete=lambda: not reading.skipped_lines)
+        evidence = build_evidence(
+            reading, thread, builder, is_complete=lambda: not reading.skipped_lines, hash_lines=reading.hash_lines
+        )
         if reading.understood_lines == 0:
             raise RolloutError(f"{thread.rollout_path}: no line of it is understood")
         if work.is_lost(lease):

@@ -7,11 +7,12 @@ inline (``isSidechain``) is left out as bulk; its report comes back in the main 
 
 from __future__ import annotations
 
-import re
 import sys
 from array import array
 from collections import deque
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict
+
+import msgspec
 
 from memory_pipeline.records import EventKind, Source, Speaker, ToolStatus
 from memory_pipeline.rollouts.claude_tools import (
@@ -25,8 +26,10 @@ from memory_pipeline.rollouts.claude_tools import (
     read_report,
     read_result,
     result_text,
+    session_of,
+    started_session,
 )
-from memory_pipeline.rollouts.claude_words import COMPACT_SUMMARY, Said, read_user_line
+from memory_pipeline.rollouts.claude_words import COMPACT_SUMMARY, Said, is_the_programs, origin_of, read_user_line
 from memory_pipeline.rollouts.grammar import (
     PASSED,
     Doubt,
@@ -37,27 +40,16 @@ from memory_pipeline.rollouts.grammar import (
     SessionNotes,
     Wanted,
     is_broken_content,
+    is_undecoded,
     name_of,
     table,
     text_or_none,
 )
-from memory_pipeline.rollouts.jsonl import RawLine
+from memory_pipeline.rollouts.jsonl import RawLine, look_at
 from memory_pipeline.rollouts.lineage import record_hash
-from memory_pipeline.rollouts.paths import plain_path
+from memory_pipeline.rollouts.paths import folder_of
+from memory_pipeline.rollouts.wrappers import is_set
 
-_HEAD = re.compile(
-    rb'\{"type":"([\w-]+)"|'
-    rb'\{"parentUuid":(?:null|"[\w-]*"),(?:"logicalParentUuid":(?:null|"[\w-]*"),)?"isSidechain":false,'
-    rb'(?:"attachment":\{"type":"(\w+)"|'
-    rb'(?:"(?:promptId|userType|cwd|sessionId|version|gitBranch|slug|entrypoint)":"[^"\\]*",)*'
-    rb'"type":"user","message":\{"role":"user","content":\[\{"tool_use_id":"([\w-]+)","type":"tool_result","content":")'
-)
-# Unescaped, inside a line: of a second record, as a rule.
-_NEXT_RECORD = (b'"parentUuid"', b'{"type":"user"', b'{"type":"assistant"', b'}{"')
-_RECORD_ID = re.compile(
-    rb'\}\]\},"uuid":"([0-9a-f-]{36})","timestamp":"(\d{4}-\d\d-\d\dT\d\d:\d\d:)([0-5]\d(?:\.\d{1,9})?)Z"'
-)
-_END_OF_CONTENT = b'}]},"uuid":"'
 _SILENT_LINES = frozenset(
     {
         "summary", "custom-title", "ai-title", "agent-name", "agent-color", "agent-setting", "tag", "mode",
@@ -68,17 +60,105 @@ _SILENT_LINES = frozenset(
         "frame-link", "relocated", "started", "result", "turn-state",
     }
 )  # fmt: skip
-_SILENT_HEADS = frozenset(name.encode() for name in _SILENT_LINES)
 _SILENT_BLOCKS = frozenset({"thinking", "redacted_thinking", "image", "document", "fallback", "container_upload"})
+# Named once: to look a member up in its enum takes longer than what is done with it, for each call and result of a log.
+_CALL, _RESULT = EventKind.TOOL_CALL, EventKind.TOOL_RESULT
+_ASSISTANT, _TOOL = Speaker.ASSISTANT, Speaker.TOOL
+_OK, _DENIED = ToolStatus.OK, ToolStatus.DENIED
+_CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 _QUEUED = "queued_command"  # what the person typed while the agent was working
-_QUEUED_HEAD = _QUEUED.encode()
 _NO_ANSWER = "No response requested."
 _ERROR_MODEL = "<synthetic>"
 _REMEMBERED = 256
 
 
-def _has_next_record(data: bytes, position: int, end: int) -> bool:
-    return any(data.find(mark, position, end) >= 0 for mark in _NEXT_RECORD)
+# What is taken from a line when it is looked at. Whole requests, snapshots, thoughts and what stands beside a result
+# are the bulk of a transcript: no shape names them, so they are skipped.
+
+
+class _Block(TypedDict, total=False):
+    type: str
+    text: Any
+    id: Any
+    name: Any
+    tool_use_id: Any
+    is_error: Any
+    source: Any
+    title: Any
+    url: Any
+    input: Any
+    content: Any
+
+
+class _LeanBlock(_Block, total=False):
+    input: msgspec.Raw  # not decoded: no fact hangs on what an ordinary tool was told and answered
+    content: msgspec.Raw
+
+
+class _Message(TypedDict, total=False):
+    role: Any
+    content: str | list[_Block]
+    stop_reason: Any
+    model: Any
+
+
+class _LeanMessage(_Message, total=False):
+    content: str | list[_LeanBlock]
+
+
+class _BesideResult(TypedDict, total=False):
+    interrupted: Any
+    answers: Any
+    annotations: Any
+    backgroundTaskId: Any
+
+
+class _Attachment(TypedDict, total=False):
+    type: str
+    prompt: Any
+    commandMode: Any
+    origin: Any
+    isMeta: Any
+
+
+class _Line(TypedDict, total=False):
+    type: str
+    subtype: Any
+    uuid: Any
+    timestamp: Any
+    isSidechain: Any
+    isMeta: Any
+    isCompactSummary: Any
+    isApiErrorMessage: Any
+    cwd: Any
+    gitBranch: Any
+    entrypoint: Any
+    promptSource: Any
+    origin: Any
+    toolDenialKind: Any
+    isVisibleInTranscriptOnly: Any
+    isSynthetic: Any
+    sourceToolUseID: Any
+    sourceToolAssistantUUID: Any
+    agentId: Any
+    toolUseResult: _BesideResult | str | list[Any] | int | float | bool | None
+    attachment: _Attachment
+    message: _Message
+
+
+class _LeanLine(_Line, total=False):
+    message: _LeanMessage
+
+
+class _Kind(TypedDict, total=False):
+    type: str
+
+
+_KIND = msgspec.json.Decoder(_Kind)
+_LINE = msgspec.json.Decoder(_Line)
+_LEAN_LINE = msgspec.json.Decoder(_LeanLine)
+# Most silent lines begin so. Some hold a message, which nobody needs.
+_KIND_FIRST = b'{"type":"'
 
 
 class ClaudeGrammar:
@@ -90,7 +170,7 @@ class ClaudeGrammar:
         self.notes = SessionNotes()
         self.counts = LineCounts(skipped=wanted.skipped)
         self.sequencer = Sequencer(undone=wanted.undone, digest=wanted.digest)
-        self._digest = wanted.digest
+        self._is_lean = wanted.digest is not None
         self._foreign = wanted.own.foreign_hashes
         self._record_hashes = array("Q")
         self._seen: set[int] = set()
@@ -109,52 +189,46 @@ class ClaudeGrammar:
         self._cwd: str | None = None
         self._written_cwd: Any = None  # as the record before wrote it
 
-    def glance(self, data: bytes, start: int, end: int) -> Record | None:
-        """Pass by whole prompts, snapshots and attachments: most of the bytes in the newest version."""
-        head = _HEAD.match(data, start, end)
-        if head is None:
-            return None
-        kind, attachment, call_id = head.groups()
-        if call_id is not None:
-            if self._digest is None or not self._passes_result(data, start, head.end(), end, call_id.decode()):
+    def glance(self, raw: bytes) -> Record | None:
+        """Pass by requests, snapshots and attachments: most of the bytes in the newest version."""
+        if raw.startswith(_KIND_FIRST):
+            named = look_at(raw, _KIND)
+            if named is None:
                 return None
-        elif (kind not in _SILENT_HEADS if kind is not None else attachment == _QUEUED_HEAD) or _has_next_record(
-            data, head.end(), end
-        ):
+            if named.get("type") in _SILENT_LINES:
+                self.counts.understood_lines += 1
+                return PASSED
+        record: _Line | None = look_at(raw, _LEAN_LINE if self._is_lean else _LINE)
+        if record is None:
             return None
-        self.counts.understood_lines += 1
-        return PASSED
+        kind = record.get("type")
+        if kind in _SILENT_LINES or (kind == "attachment" and self._passes_attachment(record)):
+            self.counts.understood_lines += 1
+            return PASSED
+        if self._is_lean and self._needs_all(record):
+            return None
+        return record
 
-    def _passes_result(self, data: bytes, start: int, position: int, end: int, call_id: str) -> bool:
-        """Take an ordinary tool's result in by its bytes, unless it decides what something before it was."""
-        tool = self._tools.get(call_id)
-        if self._digest is None or tool is None or not self.sequencer.is_settled:
-            return False
-        if tool in AGENT_TOOLS or tool in QUESTION_TOOLS or is_external(tool):
-            return False
-        content_end = data.find(_END_OF_CONTENT, position, end)
-        record_id = _RECORD_ID.match(data, content_end, end) if content_end >= 0 else None
-        if record_id is None or self._tells_more(data, position, content_end, end):
-            return False
-        uuid, minute, second = record_id.groups()
-        self._talk_lines += 1
-        self._main_lines = True
-        if not self._is_repeated(uuid.decode()):
-            del self._tools[call_id]
-            self.notes.note_stamp(minute, second)
-            self._digest.add_from_tool(data, start, end)
-        return True
+    def _passes_attachment(self, record: _Line) -> bool:
+        kind = record.get("attachment", {}).get("type")
+        return kind is not None and kind != _QUEUED and not is_set(record, "isSidechain")
 
-    def _tells_more(self, data: bytes, position: int, content_end: int, end: int) -> bool:
-        """Whether a line with a tool's result tells more than that: other blocks, a refusal, a second record."""
-        last_key = data[content_end - 100 : content_end]
-        return (
-            b'"is_error":true' in last_key
-            or not last_key.endswith((b'"', b',"is_error":false'))
-            or data.find(b'"type":"text"', position, content_end) >= 0
-            or data.find(b'"toolDenialKind":', content_end, end) >= 0
-            or _has_next_record(data, position, end)
-        )
+    def _needs_all(self, record: _Line) -> bool:
+        """Whether facts hang on what stands undecoded in a record, or it may be broken."""
+        content = record.get("message", {}).get("content")
+        for block in content if isinstance(content, list) else ():
+            kind = block.get("type")
+            if kind in _CALLS and not is_undecoded(block.get("input"), "{"):
+                return True
+            if kind == "tool_result":
+                call_id = block.get("tool_use_id")
+                tool = self._tools.get(call_id) if isinstance(call_id, str) else None
+                # The words may be a person's or another agent's.
+                if tool in AGENT_TOOLS or tool in QUESTION_TOOLS or block.get("is_error") is True:
+                    return True
+                if not is_undecoded(block.get("content"), '"'):
+                    return True
+        return bool(record.get("toolDenialKind"))
 
     def read(self, record: Record, line: RawLine) -> None:
         """Read one record of any age."""
@@ -186,7 +260,7 @@ class ClaudeGrammar:
             return
         self._at = self.notes.note_time(record.get("timestamp"))
         self._note_session(record, self.notes)
-        if record.get("isSidechain") is True:
+        if is_set(record, "isSidechain"):
             self._sidechain_lines = True
             self.counts.understood(line)
         else:
@@ -196,7 +270,6 @@ class ClaudeGrammar:
     def close(self) -> None:
         """End the last turn, and tell how the session ran."""
         self.sequencer.end_turn()
-        self.notes.settle_stamps()
         self.notes.cwd = self.notes.cwd or self._inherited.cwd
         self.notes.git_branch = self.notes.git_branch or self._inherited.git_branch
         self.notes.source = self._source()
@@ -224,7 +297,7 @@ class ClaudeGrammar:
 
     def _read_talk(self, kind: str, record: Record) -> None:
         self._note_session(record, self.notes)
-        if record.get("isSidechain") is True:
+        if is_set(record, "isSidechain"):
             self._sidechain_lines = True
         elif kind == "user":
             self._read_user(record)
@@ -242,8 +315,8 @@ class ClaudeGrammar:
         written = record.get("cwd")
         if written != self._written_cwd:
             self._written_cwd = written
-            self._cwd = plain_path(written) or self._cwd
-        notes.cwd = notes.cwd or plain_path(written)
+            self._cwd = folder_of(written) or self._cwd
+        notes.cwd = notes.cwd or folder_of(written)
         notes.git_branch = notes.git_branch or text_or_none(record.get("gitBranch"))
         entrypoint = text_or_none(record.get("entrypoint"))
         if entrypoint is not None:
@@ -274,11 +347,14 @@ class ClaudeGrammar:
             if isinstance(content, list)
             else []
         )
-        refused = [self._read_result(block, record) is ToolStatus.DENIED for block in results]
+        refused = [self._read_result(block, record) is _DENIED for block in results]
         if results:
             # Words beside a result: an interruption, or what was typed with a refusal.
             content = [block for block in content if block not in results] if isinstance(content, list) else []
-            record = {**record, "message": {"content": content}}
+            if not content:
+                return
+            record = {**record, "message": {**table(record.get("message")), "content": content}}
+            record |= {"toolUseResult": None, "sourceToolAssistantUUID": None}  # those are the result's
         user = read_user_line(record)
         if user.said is Said.PROMPT and results and not any(refused):
             self._read_context(record, user.text)
@@ -297,7 +373,7 @@ class ClaudeGrammar:
             self._read_context(record, user.text)
 
     def _read_context(self, record: Record, text: str) -> None:
-        if record.get("isCompactSummary") is True or text.startswith(COMPACT_SUMMARY):
+        if is_set(record, "isCompactSummary") or text.startswith(COMPACT_SUMMARY):
             # The summary repeats earlier talk; before 1.0 it is the only sign of a compaction.
             self._compacted()
         else:
@@ -312,8 +388,7 @@ class ClaudeGrammar:
         """Read what was typed while the agent worked: it stands in an attachment and in no user line."""
         prompt = attachment.get("prompt")
         mode = attachment.get("commandMode")
-        kind = table(attachment.get("origin")).get("kind")
-        if mode not in (None, "prompt") or kind not in (None, "human") or attachment.get("isMeta") is True:
+        if mode not in (None, "prompt") or origin_of(attachment) not in (None, "human") or is_set(attachment, "isMeta"):
             return
         self._note_broken(prompt)
         user = read_user_line({"message": {"content": prompt}})
@@ -337,16 +412,20 @@ class ClaudeGrammar:
     def _read_result(self, block: Record, record: Record) -> ToolStatus:
         call_id = text_or_none(block.get("tool_use_id"))
         tool = self._tools.pop(call_id, None) if call_id else None
+        content = block.get("content")
+        if content is not None and not isinstance(content, msgspec.Raw):  # a result may be without
+            self._note_broken(content)
         result = read_result(block, record, external=is_external(tool or ""))
-        draft = self._draft(EventKind.TOOL_RESULT, Speaker.TOOL, result.text)
+        draft = self._draft(_RESULT, _TOOL, result.text)
         draft.call_id, draft.tool, draft.external = call_id, tool, is_external(tool or "")
         draft.status, draft.exit_code = result.status, result.exit_code
-        if tool in AGENT_TOOLS and result.status is ToolStatus.OK and (report := read_report(result.text)):
+        draft.session = started_session(result.text, record)
+        if tool in AGENT_TOOLS and result.status is _OK and (report := read_report(result.text)):
             draft.kind, draft.speaker, draft.text = EventKind.REPORT, Speaker.OTHER_AGENT, report
-        elif tool in QUESTION_TOOLS and result.status is ToolStatus.OK and (said := read_answers(result.text, record)):
+        elif tool in QUESTION_TOOLS and result.status is _OK and (said := read_answers(result.text, record)):
             draft.kind, draft.speaker, draft.text, draft.status = EventKind.PROMPT, Speaker.USER, said, None
         self.sequencer.push(draft)
-        if result.said:
+        if result.said and not is_the_programs(record):
             self._prompts.append(result.said)
             self._say(EventKind.PROMPT, Speaker.USER, result.said)
         return result.status
@@ -360,7 +439,7 @@ class ClaudeGrammar:
         content = message.get("content")
         self._note_broken(content)
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        if record.get("isApiErrorMessage") is True or message.get("model") == _ERROR_MODEL:
+        if is_set(record, "isApiErrorMessage") or message.get("model") == _ERROR_MODEL:
             self._read_synthetic(result_text(blocks))
             return
         for block in blocks if isinstance(blocks, list) else []:
@@ -377,7 +456,7 @@ class ClaudeGrammar:
         kind = name_of(block.get("type"))
         if kind == "text":
             self._read_answer(str(block.get("text") or ""), stop_reason)
-        elif kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
+        elif kind in _CALLS:
             self._read_call(block)
         elif isinstance(kind, str) and kind.endswith("_tool_result"):
             draft = self._draft(EventKind.TOOL_RESULT, Speaker.TOOL, result_text(block.get("content")))
@@ -399,16 +478,18 @@ class ClaudeGrammar:
         self.sequencer.push(draft)
 
     def _read_call(self, block: Record) -> None:
-        tool = str(block.get("name") or "")
+        tool = text_or_none(block.get("name")) or ""
         call_id = text_or_none(block.get("id"))
         given = table(block.get("input"))
+        if self._line is not None and not (tool and isinstance(block.get("input"), (dict, msgspec.Raw))):
+            self.counts.broken(self._line)
         if call_id is not None:
             self._tools[call_id] = tool
             if len(self._tools) > _REMEMBERED:
                 del self._tools[next(iter(self._tools))]
-        draft = self._draft(EventKind.TOOL_CALL, Speaker.ASSISTANT, call_text(tool, given))
+        draft = self._draft(_CALL, _ASSISTANT, call_text(tool, given))
         draft.call_id, draft.tool, draft.command = call_id, tool, command_of(tool, given)
-        draft.paths = paths_of(tool, given)
+        draft.paths, draft.session = paths_of(tool, given), session_of(given)
         draft.external = is_external(tool) or block.get("type") == "mcp_tool_use"
         self.sequencer.push(draft)
 

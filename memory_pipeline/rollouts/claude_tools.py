@@ -36,6 +36,8 @@ _DENIAL_TAIL = re.compile(r"\n\n(?:Note: |If this tool call|STOP what you are do
 _HAND_BACK = re.compile(r".*?\[Subagent hand-back\].*?The report follows:\n", re.DOTALL)
 _AGENT_TAIL = re.compile(r"\n?^(?:agentId: |<usage>).*", re.DOTALL | re.MULTILINE)
 _ASYNC_LAUNCH = "Async agent launched"
+_RUNNING = re.compile(r"running in (?:the )?background with ID: ([\w\-]{1,80})")
+_HEAD_CHARS = 400
 _ANSWERED = re.compile(r'"((?:[^"\\]|\\.)*)"="((?:[^"\\]|\\.)*)"')
 
 
@@ -65,7 +67,20 @@ def paths_of(tool: str, given: Mapping[str, Any]) -> tuple[str, ...]:
 
 def is_external(tool: str) -> bool:
     """Whether a tool brings words from outside the machine: web search and fetch, and every MCP tool."""
-    return tool in _WEB_TOOLS or tool.startswith("mcp__")
+    return tool in _WEB_TOOLS or "mcp" in tool.lower()
+
+
+def session_of(given: Mapping[str, Any]) -> str | None:
+    """Give the id of the running command that a call reads or stops, None for any other call."""
+    written = (given.get(name) for name in ("bash_id", "shell_id", "task_id"))
+    return next((value for value in written if isinstance(value, str) and value), None)
+
+
+def started_session(text: str, record: Mapping[str, Any]) -> str | None:
+    """Give the id of the command that a result leaves running, None when it ended."""
+    told = table(record.get("toolUseResult")).get("backgroundTaskId")
+    running = None if isinstance(told, str) else _RUNNING.search(text[:_HEAD_CHARS])
+    return running.group(1) if running else told if isinstance(told, str) else None
 
 
 def call_text(tool: str, given: Mapping[str, Any]) -> str:

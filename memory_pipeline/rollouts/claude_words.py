@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Any
 
 from memory_pipeline.rollouts.grammar import image_marker, table
+from memory_pipeline.rollouts.wrappers import is_cut_block, is_set, is_wrapped_whole, without_injected
 
 _SHELL = re.compile(r"<bash-input>(.*)</bash-input>", re.DOTALL)
 _SHELL_OUTPUT = re.compile(r"(?:<bash-stdout>(.*?)</bash-stdout>)?\s*(?:<bash-stderr>(.*?)</bash-stderr>)?", re.DOTALL)
@@ -19,11 +20,13 @@ _REPORT_BODY = re.compile(r"<result>(.*)</result>", re.DOTALL)
 _PROGRAM = re.compile(
     r"<(?:command-name|command-message|command-args|local-command-stdout|local-command-stderr|local-command-caveat)>"
 )
+# What says of a line that the program wrote it; and what only lines bear that came out of a tool or of another agent.
+_PROGRAM_MARKS = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isSynthetic")
+_TOOL_MARKS = ("sourceToolUseID", "sourceToolAssistantUUID", "agentId", "isApiErrorMessage")
 _HARNESS = re.compile(
     r"<(system-reminder|session-start-hook|user-prompt-submit-hook|post-tool-use-hook|pre-tool-use-hook|"
     r"ide_opened_file|ide_selection|ide_diagnostics|new-diagnostics|mcp-resource-update|mcp-polling-update|"
-    r"tools-used-before-summary|channel|tick)\b[^>]*>.*</\1>",
-    re.DOTALL,
+    r"tools-used-before-summary|channel|tick|task-notification|agent-notification|teammate-message)\b[^>]*>"
 )
 _HARNESS_SAYS = (
     "Caveat: The messages below ",
@@ -67,7 +70,7 @@ def read_user_line(record: Mapping[str, Any]) -> UserLine:
     whole = "\n".join(text for text in blocks if text).strip()
     if not whole:
         return UserLine(said=Said.NOTHING)
-    if record.get("isMeta") is True or record.get("isCompactSummary") is True or _PROGRAM.match(whole):
+    if is_the_programs(record) or _PROGRAM.match(whole):
         return UserLine(said=Said.CONTEXT, text=whole)
     if command := _SHELL.fullmatch(whole):
         return UserLine(said=Said.SHELL, text=command.group(1).strip())
@@ -79,13 +82,26 @@ def read_user_line(record: Mapping[str, Any]) -> UserLine:
         body = _REPORT_BODY.search(whole)
         return UserLine(said=Said.REPORT, text=(body.group(1) if body else whole).strip())
     if record.get("promptSource") in ("typed", "sdk"):
-        return UserLine(said=Said.PROMPT, text=whole)
+        return _spoken(whole, whole)
     return _by_wrappers(record, blocks, whole)
 
 
+def is_the_programs(record: Mapping[str, Any]) -> bool:
+    """Whether a line says of itself that no person typed it: by a mark, or by another role in the message."""
+    role = table(record.get("message")).get("role")
+    return role not in (None, "user") or any(is_set(record, mark) for mark in _PROGRAM_MARKS)
+
+
+def origin_of(record: Mapping[str, Any]) -> Any:
+    """Give where a prompt came from, None when the record doesn't say; ``human`` is a person."""
+    origin = record.get("origin")
+    return origin["kind"] if isinstance(origin, dict) and "kind" in origin else origin or None
+
+
 def _by_wrappers(record: Mapping[str, Any], blocks: list[str], whole: str) -> UserLine:
-    kind = table(record.get("origin")).get("kind")
-    if record.get("promptSource") is not None or kind not in (None, "human"):
+    if record.get("toolUseResult") not in (None, "") or any(is_set(record, mark) for mark in _TOOL_MARKS):
+        return UserLine(said=Said.CONTEXT, text=whole)
+    if record.get("promptSource") is not None or origin_of(record) not in (None, "human"):
         return UserLine(said=Said.CONTEXT, text=whole)
     if note := _MEMORY_NOTE.fullmatch(whole):
         return UserLine(said=Said.PROMPT, text=note.group(1).strip())
@@ -93,11 +109,20 @@ def _by_wrappers(record: Mapping[str, Any], blocks: list[str], whole: str) -> Us
     text = "\n".join(part for part in spoken if part)
     if _INTERRUPTED.fullmatch(text):
         return UserLine(said=Said.INTERRUPTED, text=text)
-    return UserLine(said=Said.PROMPT, text=text) if text else UserLine(said=Said.CONTEXT, text=whole)
+    return _spoken(text, whole)
+
+
+def _spoken(text: str, whole: str) -> UserLine:
+    """Give a person's words without what a memory tool put around them; where none are left the line is context."""
+    said = without_injected(text)
+    return UserLine(said=Said.PROMPT, text=said) if said.strip() else UserLine(said=Said.CONTEXT, text=whole)
 
 
 def _is_harness_text(whole: str) -> bool:
-    return bool(whole.startswith(_HARNESS_SAYS) or _HARNESS.fullmatch(whole))
+    if whole.startswith(_HARNESS_SAYS) or is_wrapped_whole(whole):
+        return True
+    opening = _HARNESS.match(whole)
+    return opening is not None and (whole.endswith(f"</{opening.group(1)}>") or is_cut_block(whole, opening))
 
 
 def _blocks(content: Any) -> list[str]:
@@ -105,8 +130,9 @@ def _blocks(content: Any) -> list[str]:
         return [content]
     texts = []
     for block in content if isinstance(content, list) else []:
-        if table(block).get("type") == "image":
+        kind = table(block).get("type")
+        if kind == "image":
             texts.append(image_marker(block.get("source")))
-        elif isinstance(table(block).get("text"), str):
+        elif kind in (None, "text") and isinstance(table(block).get("text"), str):
             texts.append(block["text"])
     return texts

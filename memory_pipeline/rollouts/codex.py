@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Mapping
-from enum import Enum
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypedDict, TypeVar
 
-from memory_pipeline.records import EventKind, Speaker, ToolStatus
+import msgspec
+
+from memory_pipeline.records import EventKind, Source, Speaker, ToolStatus
 from memory_pipeline.rollouts.codex_names import (
     CALLS,
     OUTPUTS,
@@ -33,12 +33,23 @@ from memory_pipeline.rollouts.codex_tools import (
     Call,
     Outcome,
     command_line,
+    command_outcome,
+    is_broken_call,
+    is_broken_output,
+    plain_call,
     read_answers,
     read_call,
     read_output,
     reported_outcome,
+    started_session,
 )
-from memory_pipeline.rollouts.codex_words import is_harness_text, read_user_message, says_the_same
+from memory_pipeline.rollouts.codex_words import (
+    UserMessage,
+    is_harness_text,
+    read_user_message,
+    says_the_same,
+    typed_part,
+)
 from memory_pipeline.rollouts.grammar import (
     PASSED,
     Doubt,
@@ -48,80 +59,89 @@ from memory_pipeline.rollouts.grammar import (
     Sequencer,
     SessionNotes,
     Wanted,
+    has_words,
     is_broken_content,
+    is_undecoded,
     name_of,
     table,
     text_or_none,
 )
-from memory_pipeline.rollouts.jsonl import RawLine, SkippedLines, decode_line
-from memory_pipeline.rollouts.paths import plain_path
+from memory_pipeline.rollouts.jsonl import MAX_TEXT_CHARS, RawLine, SkippedLines, decode_line, look_at
+from memory_pipeline.rollouts.paths import folder_of
 from memory_pipeline.rollouts.times import to_seconds
+from memory_pipeline.rollouts.wrappers import is_set
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 #: What stands in a log in which the person undid turns.
 ROLLED_BACK = b'"thread_rolled_back"'
+# Named once: to look a member up in its enum takes longer than what is done with it, for each call and output of a log.
+_CALL, _RESULT = EventKind.TOOL_CALL, EventKind.TOOL_RESULT
+_ASSISTANT, _TOOL = Speaker.ASSISTANT, Speaker.TOOL
 _COMPACTED = "(the context was compacted here)"
 _TALK_LINES = ("response_item", "event_msg", "inter_agent_communication")
+_META_MARK, _META_MARK_WITHIN = b'"session_meta"', 200  # bytes from the line's beginning
 _REMEMBERED = 256  # open calls and the like; a log that leaves more open loses the oldest
 _CWD_TAG = re.compile(r"<cwd>(.*?)</cwd>|Current working directory: (.*)")
 
-# The beginning of an enveloped line: minute, seconds, and the types of line and payload in one piece.
-_HEAD = re.compile(
-    rb'\{"timestamp":"([^"]{17})([0-5]\d\.\d+)Z",(?:"ordinal":\d+,)?"type":"(\w+(?:","payload":\{"type":"\w+)?)"'
-)
-# Unescaped, inside a line: of a second record, however it is spelled.
-_NEXT_RECORD = (b'{"timestamp":"', b'"response_item"', b'"event_msg"')
-_NEXT_BARE_MESSAGE = b'"role"'  # compacted history is full of it
+
+# What is taken from a line when it is looked at. What no shape names is skipped: compacted history, world state,
+# encrypted reasoning, the second copy of a command's output.
+
+
+class _Item(TypedDict, total=False):
+    type: str
+    id: str
+    source: str
+    status: str
+    exit_code: int | None
+
+
+class _Payload(TypedDict, total=False):
+    type: str
+    id: Any
+    call_id: Any
+    name: str
+    namespace: Any
+    item: _Item
+    rate_limits: msgspec.Raw
+    arguments: Any
+    input: Any
+    output: Any
+
+
+class _LeanPayload(_Payload, total=False):
+    arguments: msgspec.Raw  # not decoded: no fact hangs on what an ordinary tool was told and answered
+    input: msgspec.Raw
+    output: msgspec.Raw
+
+
+class _Marks(TypedDict, total=False):
+    compaction_output: Any
+
+
+class _Line(TypedDict, total=False):
+    timestamp: Any
+    type: str
+    payload: _Payload
+    metadata: _Marks | None
+
+
+class _LeanLine(_Line, total=False):
+    payload: _LeanPayload
+
+
+_LINE = msgspec.json.Decoder(_Line)
+_LEAN_LINE = msgspec.json.Decoder(_LeanLine)
 _RATE_LIMITS = re.compile(rb'"used_percent":\s*\d')
-_TURN_ITEM = re.compile(rb',"thread_id":"[\w-]*","turn_id":"[\w-]*","item":\{"type":"(\w+)"(?:,"id":"([\w-]+)")?')
-_RUN_BY = re.compile(rb'"source":"(\w+)","status":"(\w+)"')
-_RUN_END = re.compile(
-    rb'",(?:"exit_code":(-?\d{1,9}),)?"duration":\{"secs":\d+,"nanos":\d+\}\},'
-    rb'"started_at_ms":\d+,"completed_at_ms":\d+\}\}\Z'
+
+
+_SILENT = frozenset(
+    {("response_item", name) for name in SILENT_ITEMS} | {("event_msg", name) for name in SILENT_EVENTS}
 )
-_RUN_END_BYTES = 200
-_MARKS_BYTES = 400  # what the harness adds to an item stands at the line's end
-_CALL_NAME = re.compile(rb'(?:,"id":"[\w-]*")?(?:,"status":"\w+")?,"name":"(\w+)","(?:arguments|call_id)":"')
-_CALL_ID = re.compile(rb'"call_id":"([\w-]+)"')
-_OUTPUT_OF = re.compile(rb'(?:,"id":"[\w-]*")?,"call_id":"([\w-]+)","output":"')
-
-
-class _Pass(Enum):
-    """Why a line may be passed by."""
-
-    SILENT = 1
-    TOKEN_COUNT = 2
-    TURN_ITEM = 3
-    CALL = 4
-    OUTPUT = 5
-    COMPACTED = 6
-
-
-def _passes() -> Mapping[bytes, _Pass]:
-    """List the beginnings of lines that may be passed by: line type, and payload type where it stands first."""
-    passes = {name.encode(): _Pass.SILENT for name in SILENT_LINES}
-    for line, names in (("response_item", SILENT_ITEMS), ("event_msg", SILENT_EVENTS)):
-        passes |= {f'{line}","payload":{{"type":"{name}'.encode(): _Pass.SILENT for name in names}
-    passes[b"compacted"] = _Pass.COMPACTED
-    passes[b'event_msg","payload":{"type":"token_count'] = _Pass.TOKEN_COUNT
-    passes[b'event_msg","payload":{"type":"item_completed'] = _Pass.TURN_ITEM
-    for name in ("function_call", "custom_tool_call"):
-        passes[f'response_item","payload":{{"type":"{name}'.encode()] = _Pass.CALL
-        passes[f'response_item","payload":{{"type":"{name}_output'.encode()] = _Pass.OUTPUT
-    return passes
-
-
-_PASSES = _passes()
-_SILENT_TURN_ITEMS = frozenset(name.encode() for name in SILENT_TURN_ITEMS)
-_PLAIN_TOOLS = frozenset(name.encode() for name in PLAIN_TOOLS)
-
-
-def _has_next_record(data: bytes, position: int, end: int, why: _Pass) -> bool:
-    if why is not _Pass.COMPACTED and data.find(_NEXT_BARE_MESSAGE, position, end) >= 0:
-        return True
-    return any(data.find(mark, position, end) >= 0 for mark in _NEXT_RECORD)
+_GLANCED_CALLS = frozenset({"function_call", "custom_tool_call"})
+_GLANCED_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
 
 
 class CodexGrammar:
@@ -133,17 +153,19 @@ class CodexGrammar:
         self.notes = SessionNotes()
         self.counts = LineCounts(skipped=wanted.skipped)
         self.sequencer = Sequencer(undone=wanted.undone, digest=wanted.digest)
-        self._digest = wanted.digest
+        self._is_lean = wanted.digest is not None
         self._cwd: str | None = None
         self._meta_seen = False
         self._calls: dict[str, Call] = {}
-        self._plain_calls: dict[bytes, None] = {}  # open calls whose results tell no fact
         self._outcomes: dict[str, Outcome] = {}
         self._events_name_prompts = False  # user_message events were seen: they decide who spoke
         self._told: deque[Draft] = deque(maxlen=8)  # prompts that an event told, and no message said so far
         self._spoken: deque[str] = deque(maxlen=8)  # prompts that messages said, and no event told so far
         self._shells: deque[tuple[str, str]] = deque(maxlen=8)  # (how it was told, command), told once so far
         self._interrupted = False  # in this turn already: the event and the message say it twice
+        self._told_answers: deque[Draft] = deque(maxlen=2)  # what an item told, and no message said so far
+        self._said_answer = ""  # the last one that a message said
+        self._tells_first = False  # whether this log's events stand before the messages that they repeat
         self._losses = 0  # lines lost so far
         self._stream_error: Draft | None = None
         self._tasks = 0  # tasks that were started so far
@@ -151,80 +173,46 @@ class CodexGrammar:
         self._line: RawLine | None = None
         self._at: float | None = None
 
-    def glance(self, data: bytes, start: int, end: int) -> Record | None:
+    def glance(self, raw: bytes) -> Record | None:
         """Pass by what repeats or measures: compacted history, world state, token counts, reasoning."""
-        head = _HEAD.match(data, start, end)
-        if head is None:
+        record = look_at(raw, _LEAN_LINE if self._is_lean else _LINE)
+        if record is None:
             return None
-        minute, second, kind = head.groups()
-        why = _PASSES.get(kind)
-        if why is None or _has_next_record(data, head.end(), end, why):
+        kind, payload = record.get("type"), record.get("payload")
+        if payload is None:
             return None
-        if why is _Pass.TURN_ITEM:
-            if not self._passes_turn_item(data, head.end(), end):
-                return None
-        elif why is _Pass.CALL:
-            if self._digest is None or not self._passes_call(data, start, head.end(), end):
-                return None
-        elif why is _Pass.OUTPUT:
-            if self._digest is None or not self._passes_output(data, start, head.end(), end):
-                return None
-        elif why is _Pass.TOKEN_COUNT:
-            if _RATE_LIMITS.search(data, head.end(), end):
-                self._limits = data[start:end]
-        elif why is _Pass.COMPACTED:
-            return {"timestamp": (minute + second + b"Z").decode("ascii", "replace"), "type": "compacted"}
-        self.notes.note_stamp(minute, second)
+        what = payload.get("type")
+        if kind in SILENT_LINES or (kind, what) in _SILENT:
+            pass
+        elif kind == "response_item" and what in _GLANCED_CALLS:
+            return record if not self._is_lean or _is_plain_call(payload) else None
+        elif kind == "response_item" and what in _GLANCED_OUTPUTS:
+            return record if not self._is_lean or self._is_plain_output(payload) else None
+        elif kind == "event_msg" and what == "token_count":
+            if _RATE_LIMITS.search(payload.get("rate_limits", b"")):
+                self._limits = raw
+        elif kind != "event_msg" or what != "item_completed" or not self._passes_turn_item(payload.get("item", {})):
+            return record if kind == "compacted" else None
+        self.notes.note_time(record.get("timestamp"))
         self.counts.understood_lines += 1
         return PASSED
 
-    def _passes_turn_item(self, data: bytes, position: int, end: int) -> bool:
-        item = _TURN_ITEM.match(data, position, end)
-        if item is None:
-            return False
-        kind, call_id = item.groups()
-        if kind in _SILENT_TURN_ITEMS:
+    def _passes_turn_item(self, item: _Item) -> bool:
+        kind = item.get("type")
+        if kind in SILENT_TURN_ITEMS:
             return True
-        if kind != b"CommandExecution" or call_id is None:
+        if kind != "CommandExecution" or item.get("source", "user").lower().startswith("user"):
             return False
-        run = _RUN_BY.search(data, item.end(), end)
-        if run is None or run.group(1).lower().startswith(b"user"):
-            return False
-        if self._digest is None:
-            ended = _RUN_END.search(data, max(item.end(), end - _RUN_END_BYTES), end)
-            if ended is None:
-                return False
-            code = ended.group(1)
-            report = {"status": run.group(2).decode(), "exit_code": None if code is None else int(code)}
-            self._note_outcome(call_id.decode(), reported_outcome(report))
+        self._note_outcome(item.get("id", ""), command_outcome(item.get("status"), item.get("exit_code")))
         return True
 
-    def _passes_call(self, data: bytes, start: int, position: int, end: int) -> bool:
-        name = _CALL_NAME.match(data, position, end)
-        if name is None or name.group(1) not in _PLAIN_TOOLS or data.find(b'"namespace":', name.end(), end) >= 0:
+    def _is_plain_output(self, payload: _Payload) -> bool:
+        """Whether an output can be read without its words: it is some, and no fact hangs on them."""
+        call_id = payload.get("call_id")
+        call = self._calls.get(call_id) if isinstance(call_id, str) else None
+        if call is None or call.tool in QUESTION_TOOLS or call.tool in REPORT_TOOLS:
             return False
-        call = _CALL_ID.search(data, name.start(), end)
-        if call is None or not self._passes_talk(data, start, end):
-            return False
-        _remember(self._plain_calls, call.group(1), None)
-        return True
-
-    def _passes_output(self, data: bytes, start: int, position: int, end: int) -> bool:
-        output = _OUTPUT_OF.match(data, position, end)
-        if output is None or output.group(1) not in self._plain_calls or not self._passes_talk(data, start, end):
-            return False
-        del self._plain_calls[output.group(1)]
-        return True
-
-    def _passes_talk(self, data: bytes, start: int, end: int) -> bool:
-        """Take an ordinary tool's line in by its bytes, unless it decides what something before it was."""
-        if self._told or not self.sequencer.is_settled or self._digest is None:
-            return False
-        if data.find(b'"compaction_output":', max(start, end - _MARKS_BYTES), end) >= 0:
-            return False
-        self._stream_error = None
-        self._digest.add_from_tool(data, start, end)
-        return True
+        return is_undecoded(payload.get("output"), '"')
 
     def read(self, record: Record, line: RawLine) -> None:
         """Read one record of any age."""
@@ -232,27 +220,17 @@ class CodexGrammar:
         self._at = self.notes.note_time(record.get("timestamp"))
         kind = name_of(record.get("type", record.get("record_type")))
         payload = record.get("payload")
-        if kind is None and not self._meta_seen and "id" in record and "timestamp" in record:
+        if kind in _TALK_LINES:
+            self._read_talk(kind, record, payload)
+        elif kind is None and not self._meta_seen and "id" in record and "timestamp" in record:
             self._read_meta(record)
         elif kind == "session_meta":
             self._read_meta(table(payload))
         elif kind == "turn_context":
             self._note_cwd(table(payload).get("cwd"))
             self.counts.understood(line)
-        elif kind in _TALK_LINES and not isinstance(payload, dict):
-            self._broken()
-        elif kind == "event_msg":
-            self._read_event(table(payload))
-        elif kind == "response_item":
-            # Newest lines mark a compaction's own output beside the payload.
-            if table(record.get("metadata")).get("compaction_output") is True:
-                self.counts.understood(line)
-            else:
-                self._read_item(table(payload), enveloped=True)
         elif kind == "compacted":
             self._talk(EventKind.COMPACTED, Speaker.HARNESS, _COMPACTED)
-        elif kind == "inter_agent_communication":
-            self._read_agent_message(table(payload))
         elif kind in SILENT_LINES:
             self.counts.understood(line)
         elif payload is None and kind != "error":
@@ -261,17 +239,35 @@ class CodexGrammar:
             self._broken()
         else:
             self.counts.unknown(kind)
+        if self.sequencer.is_full:
+            self._settle()
+
+    def _read_talk(self, kind: str | None, record: Record, payload: Any) -> None:
+        if not isinstance(payload, dict):
+            self._broken()
+        elif kind == "event_msg":
+            self._read_event(payload)
+        elif kind == "inter_agent_communication":
+            self._read_agent_message(payload)
+        # Newest lines mark a compaction's own output beside the payload.
+        elif "metadata" in record and is_set(table(record["metadata"]), "compaction_output"):
+            self._understood()
+        else:
+            self._read_item(payload, enveloped=True)
 
     def read_inherited(self, line: RawLine) -> None:
         """Count a copied line. The file's own meta stands before the copies, and is read."""
         if self._meta_seen:
             self.counts.understood(line)
+            if self.notes.forked_from is None and _META_MARK in line.raw[:_META_MARK_WITHIN]:
+                for record in decode_line(line, SkippedLines()):
+                    self._note_ancestor(text_or_none(table(record.get("payload")).get("id")))
             return
         for record in decode_line(line, SkippedLines()):
             if not self._meta_seen:
                 self.read(record, line)
         # Copies carry the time of the fork; so does the meta.
-        self.notes.started_at = self.notes.last_at = None
+        self.notes.started_at = self.notes.last_at = self.notes.newest_at = None
 
     def record_hashes(self) -> bytes:
         """Give nothing: the records of Codex have no ids of their own."""
@@ -281,9 +277,9 @@ class CodexGrammar:
         """End the last turn."""
         self._flush_stream_error()
         self._settle()
+        self._flush_told_answers()
         self.sequencer.end_turn()
         self._read_passed_limits()
-        self.notes.settle_stamps()
 
     # --- what the session says about itself
 
@@ -295,28 +291,37 @@ class CodexGrammar:
         if thread_id is not None and notes.thread_id in (None, thread_id):
             # Repeats of the file's own meta bring later settings; the first one is its identity.
             notes.memory_mode = text_or_none(meta.get("memory_mode")) or notes.memory_mode
+            # A session may have begun before its folder had a remote.
+            notes.git_remote = notes.git_remote or text_or_none(table(meta.get("git")).get("repository_url"))
         if self._meta_seen:
+            self._note_ancestor(thread_id)
             return
         self._meta_seen = True
         git = table(meta.get("git"))
         notes.thread_id = thread_id
         notes.note_time(meta.get("timestamp"))
-        notes.git_remote = text_or_none(git.get("repository_url"))
+        notes.git_remote = notes.git_remote or text_or_none(git.get("repository_url"))
         notes.git_branch = text_or_none(git.get("branch"))
         notes.model_provider = text_or_none(meta.get("model_provider"))
         notes.source = codex_source(meta)
         notes.forked_from = parent_of(meta)
         self._note_cwd(meta.get("cwd"))
 
+    def _note_ancestor(self, thread_id: str | None) -> None:
+        """Take another thread's meta, behind the file's own, for that of its parent; of several, the first is."""
+        notes = self.notes
+        if notes.source is not Source.SUBAGENT and thread_id not in (None, notes.thread_id):
+            notes.forked_from = notes.forked_from or thread_id
+
     def _note_cwd(self, written: Any) -> None:
-        folder = plain_path(written)
+        folder = folder_of(written)
         if folder is not None:
             self._cwd = folder
             self.notes.cwd = self.notes.cwd or folder
 
     def _read_rate_limits(self, payload: Record, at: float | None) -> None:
         limits = table(payload.get("rate_limits"))
-        if at is None:
+        if at is None or not self.notes.believes(at):
             return
         read = tuple(limit for name in ("primary", "secondary") if (limit := rate_limit(table(limits.get(name)), at)))
         self.notes.rate_limits = read or self.notes.rate_limits
@@ -378,6 +383,9 @@ class CodexGrammar:
 
     def _read_turn_item(self, item: Record) -> None:
         kind = name_of(item.get("type"))
+        if kind == "AgentMessage":
+            self._keep_told_answer(item)
+            return
         if kind in SILENT_TURN_ITEMS:
             return
         if kind == "UserMessage":
@@ -391,6 +399,18 @@ class CodexGrammar:
             self._read_ended_call(item, str(item.get("id") or ""))
         else:
             self._unknown(f"item_completed/{kind}")
+
+    def _keep_told_answer(self, item: Record) -> None:
+        """Keep what an item says of the agent's words until the message comes that it repeats: that one may be lost."""
+        text = _joined_text(item.get("content"))
+        if not has_words(text) or says_the_same(self._said_answer, text):
+            return
+        self._told_answers.append(self._answer(text, item.get("phase")))
+
+    def _flush_told_answers(self, *, before: Draft | None = None) -> None:
+        """Take up the agent's words that an item told and no message said: all, or those that stand before a draft."""
+        while self._told_answers and (before is None or self._told_answers[0].line.number < before.line.number):
+            self.sequencer.push(self._told_answers.popleft())
 
     def _read_ended_call(self, report: Record, call_id: str) -> None:
         source = str(report.get("source") or "").lower().replace("_", "")
@@ -416,6 +436,7 @@ class CodexGrammar:
     def _roll_back(self, count: Any) -> None:
         """Take back the person's last turns: what was said in them does not stand."""
         self._settle()
+        self._flush_told_answers()
         self.sequencer.end_turn()
         self._stream_error = None
         if self._line is not None and isinstance(count, int):
@@ -423,6 +444,7 @@ class CodexGrammar:
 
     def _end_turn(self, payload: Record) -> None:
         self._settle()
+        self._flush_told_answers()
         if payload.get("error"):
             self._stream_error = None
             self._talk(EventKind.FAILED_TURN, Speaker.HARNESS, _message_of(payload))
@@ -444,16 +466,16 @@ class CodexGrammar:
 
     def _read_item(self, payload: Record, *, enveloped: bool) -> None:
         kind = name_of(payload.get("type"))
-        if kind is None and (enveloped or "type" in payload):
+        if kind in OUTPUTS:
+            self._read_output(payload)
+        elif kind in CALLS:
+            self._read_call(payload)
+        elif kind is None and (enveloped or "type" in payload):
             self._broken()
         elif kind in SILENT_ITEMS:
             self._understood()
         elif kind == "message":
             self._read_message(payload)
-        elif kind in CALLS:
-            self._read_call(payload)
-        elif kind in OUTPUTS:
-            self._read_output(payload)
         elif kind == "web_search_call":
             self._read_web_search(payload)
         elif kind == "agent_message":
@@ -469,7 +491,7 @@ class CodexGrammar:
             self._read_user(payload)
         elif role == "assistant":
             passthrough = table(payload.get("internal_chat_message_metadata_passthrough"))
-            if table(payload.get("metadata")).get("compaction_output") or passthrough.get("compaction_output"):
+            if is_set(table(payload.get("metadata")), "compaction_output") or is_set(passthrough, "compaction_output"):
                 self._understood()
                 return
             self._read_answer(payload)
@@ -481,22 +503,28 @@ class CodexGrammar:
 
     def _read_answer(self, payload: Record) -> None:
         text = self._text_of(payload.get("content"))
-        if not text.strip():
+        if not has_words(text):
             return
-        phase = payload.get("phase")
+        self._said_answer = text[:MAX_TEXT_CHARS]
+        for told in tuple(self._told_answers):
+            if says_the_same(text, told.text):
+                self._told_answers.remove(told)
+        self._talk_draft(self._answer(text, payload.get("phase")))
+
+    def _answer(self, text: str, phase: Any) -> Draft:
         draft = self._draft(EventKind.COMMENTARY, Speaker.ASSISTANT, text)
         if phase == "final_answer":
             draft.kind = EventKind.FINAL_ANSWER
         elif phase != "commentary":
             draft.doubt = Doubt.ANSWER
-        self._talk_draft(draft)
+        return draft
 
     def _text_of(self, content: Any) -> str:
         """Read the text of a message; what can't be read of it is counted."""
         text = _joined_text(content)
         if is_broken_content(content, bare_texts=True):
             self._broken()
-        if text.strip() or isinstance(content, (str, list)):
+        if has_words(text) or isinstance(content, (str, list)):
             self._understood()
         return text
 
@@ -506,7 +534,7 @@ class CodexGrammar:
             self._broken()
             return
         self._understood()
-        self._mark_losses()
+        had_loss = self._mark_losses()
         if is_broken_content(content, bare_texts=True):
             self._broken()
             self._losses = self.counts.skipped.counts.total()  # the rest of it is read: nothing behind it was lost
@@ -523,23 +551,26 @@ class CodexGrammar:
             command, output = message.shell
             text, outcome = _shell_result(output)
             self._person_ran("message", command, text, outcome, f"user-shell-{self._line_number()}")
-        if message.spoken.strip():
-            self._read_spoken(message.spoken, sure=message.sure)
+        if has_words(message.spoken):
+            self._read_spoken(message, had_loss=had_loss)
 
-    def _read_spoken(self, text: str, *, sure: bool) -> None:
+    def _read_spoken(self, message: UserMessage, *, had_loss: bool) -> None:
         self._mark_losses()
+        text = message.spoken
         draft = self._draft(EventKind.PROMPT, Speaker.USER, text)
         draft.task = self._tasks
         told = next((told for told in self._told if says_the_same(text, told.text)), None)
         if told is not None:
             self._told.remove(told)
-        elif sure:
+            self._tells_first = True
+        elif message.sure:
             self._spoken.append(text)
         else:
-            draft.doubt = Doubt.PROMPT
+            draft.doubt, draft.wrapped = Doubt.PROMPT, message.wrapped
+            draft.loss_behind = had_loss and self._tells_first  # then the event that names it may be what was lost
         if draft.doubt is Doubt.NONE:
             self._settle()
-            self._open_turn()
+            self._open_turn(draft)
         self.sequencer.push(draft)
 
     def _match_prompt(self, told: str) -> None:
@@ -554,47 +585,56 @@ class CodexGrammar:
                 return
         for draft in self.sequencer.in_doubt():
             if says_the_same(draft.text, told):
-                self._open_turn()
+                self._tells_first = False
+                self._open_turn(draft)
                 self.sequencer.decide(draft, spoken=True)
                 self.sequencer.settle_prompts(spoken=False)
                 return
         if told.strip():
-            draft = self._draft(EventKind.PROMPT, Speaker.USER, told)
+            draft = self._draft(EventKind.PROMPT, Speaker.USER, typed_part(told))
             draft.task = self._tasks
             self._told.append(draft)
 
-    def _open_turn(self) -> None:
+    def _open_turn(self, prompt: Draft) -> None:
+        self._flush_told_answers(before=prompt)
         self._flush_stream_error()
         self._interrupted = False
 
     def _read_call(self, payload: Record) -> None:
-        call = read_call(payload)
+        if isinstance(payload.get("arguments", payload.get("input")), msgspec.Raw):
+            call = plain_call(payload["name"])
+        else:
+            if is_broken_call(payload):
+                self._broken()
+            call = read_call(payload)
         call_id = text_or_none(payload.get("call_id")) or text_or_none(payload.get("id"))
         if call_id is not None:
             _remember(self._calls, call_id, call)
-            if not call.external and call.tool not in QUESTION_TOOLS and call.tool not in REPORT_TOOLS:
-                _remember(self._plain_calls, call_id.encode("utf-8", "replace"), None)
-        draft = self._draft(EventKind.TOOL_CALL, Speaker.ASSISTANT, call.text)
+        draft = self._draft(_CALL, _ASSISTANT, call.text)
         draft.call_id, draft.tool, draft.command = call_id, call.tool, call.command
         draft.paths, draft.external = call.paths, call.external
+        draft.places, draft.session = call.places, call.session
         self._talk_draft(draft)
 
     def _read_output(self, payload: Record) -> None:
         call_id = text_or_none(payload.get("call_id"))
         call = self._calls.pop(call_id, None) if call_id else None
-        self._plain_calls.pop((call_id or "").encode("utf-8", "replace"), None)
         reported = self._outcomes.pop(call_id, None) if call_id else None
-        output = payload.get("output", payload.get("tools", payload.get("result")))
-        draft = self._draft(EventKind.TOOL_RESULT, Speaker.TOOL, "")
+        output = payload["output"] if "output" in payload else payload.get("tools", payload.get("result"))
+        draft = self._draft(_RESULT, _TOOL, "")
         draft.call_id, draft.tool = call_id, call.tool if call else None
         draft.external = call.external if call else payload.get("type") == "mcp_tool_call_output"
         if call is not None and call.tool in QUESTION_TOOLS and (answers := _answers_in(output)):
             draft.kind, draft.speaker, draft.text = EventKind.PROMPT, Speaker.USER, answers
             self._talk_draft(draft)
             return
-        draft.text, outcome = read_output(output)
-        outcome = outcome.with_events(reported)
-        draft.status, draft.exit_code = outcome.status, outcome.exit_code
+        if not isinstance(output, msgspec.Raw):
+            if is_broken_output(payload):
+                self._broken()
+            draft.text, outcome = read_output(output)
+            draft.session = started_session(output)
+            outcome = outcome.with_events(reported)
+            draft.status, draft.exit_code = outcome.status, outcome.exit_code
         if call is not None and call.tool in REPORT_TOOLS:
             draft.kind, draft.speaker = EventKind.REPORT, Speaker.OTHER_AGENT
         self._talk_draft(draft)
@@ -638,31 +678,46 @@ class CodexGrammar:
     def _talk_draft(self, draft: Draft) -> None:
         """Push what is not a user message: whatever user message is still in doubt is decided before it."""
         self._understood()
-        self._settle()
-        if draft.speaker is Speaker.ASSISTANT or draft.kind is EventKind.TOOL_RESULT:
+        had_loss = self._settle()
+        if had_loss:
+            # The message that an item has just repeated may be what was lost.
+            self._flush_told_answers()
+        if draft.speaker is _ASSISTANT or draft.kind is _RESULT:
             self._stream_error = None
         self.sequencer.push(draft)
 
     def _push(self, draft: Draft) -> None:
-        if draft.text.strip():
+        if has_words(draft.text):
             self.sequencer.push(draft)
 
-    def _settle(self) -> None:
-        """Decide every message in doubt: where events name the prompts, one that none names is the harness's."""
-        self._mark_losses()
+    def _settle(self) -> bool:
+        """Decide every message in doubt: where events name the prompts, one that none names is the harness's.
+
+        Returns whether a line was lost since the last time.
+        """
+        if not self._told and self.sequencer.is_settled:
+            return self._mark_losses() if self.counts.skipped.counts else False
+        had_loss = self._mark_losses()
         self.sequencer.settle_prompts(spoken=not self._events_name_prompts)
         while self._told:
             # No message said it: the event is the only record of this prompt.
-            self._open_turn()
-            self.sequencer.push(self._told.popleft())
+            told = self._told.popleft()
+            self._open_turn(told)
+            self.sequencer.push(told)
+        return had_loss
 
-    def _mark_losses(self) -> None:
-        """Mark the newest message in doubt when a line was lost behind it: it may have been the event that names it."""
+    def _mark_losses(self) -> bool:
+        """Mark the newest message in doubt when a line was lost behind it: it may have been the event that names it.
+
+        Returns whether a line was lost since the last time.
+        """
         losses = self.counts.skipped.counts.total() if self.counts.skipped.counts else 0
-        if losses != self._losses:
-            self._losses = losses
-            for draft in self.sequencer.in_doubt()[:1]:
-                draft.loss_behind = True
+        if losses == self._losses:
+            return False
+        self._losses = losses
+        for draft in self.sequencer.in_doubt()[:1]:
+            draft.loss_behind = True
+        return True
 
     def _flush_stream_error(self) -> None:
         if self._stream_error is not None:
@@ -682,6 +737,13 @@ class CodexGrammar:
 
     def _line_number(self) -> int:
         return self._line.number if self._line is not None else 0
+
+
+def _is_plain_call(payload: _Payload) -> bool:
+    """Whether a call tells no fact but that it is one, and what it was told is text."""
+    if payload.get("name") not in PLAIN_TOOLS or payload.get("namespace"):
+        return False
+    return is_undecoded(payload.get("input" if payload.get("type") == "custom_tool_call" else "arguments"), '"')
 
 
 def _joined_text(content: Any) -> str:

@@ -36,7 +36,7 @@ SILENT_EVENTS = frozenset(
 )  # fmt: skip
 SILENT_TURN_ITEMS = frozenset(
     {
-        "AgentMessage", "Reasoning", "WebSearch", "Extension", "Plan", "ContextCompaction", "SubAgentActivity",
+        "Reasoning", "WebSearch", "Extension", "Plan", "ContextCompaction", "SubAgentActivity",
         "HookPrompt", "ImageView", "ImageGeneration", "EnteredReviewMode", "ExitedReviewMode", "CollabAgentToolCall",
         "DynamicToolCall", "Sleep",
     }

@@ -11,12 +11,13 @@ import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import orjson
 
 from memory_pipeline.records import ToolStatus
-from memory_pipeline.rollouts.grammar import image_marker, table
+from memory_pipeline.rollouts.grammar import image_marker, is_broken_content, table
 
 #: Tools that ask the person; what they answer is the person's word.
 QUESTION_TOOLS = frozenset({"request_user_input"})  # the program's own; others that ask are tools like any other
@@ -32,12 +33,17 @@ _SCRIPT_COMMAND = re.compile(
     rf'tools\.(?:exec_command|shell_command|shell)\(\s*\{{[^`"\']*?\b(?:cmd|command)"?\s*:\s*({_JS_STRING})'
 )
 _SCRIPT_PATCH = re.compile(rf"tools\.apply_patch\(\s*(?:\{{\s*\w+\s*:\s*)?({_JS_STRING})")
-_SCRIPT_EXTERNAL = re.compile(r"tools\.(?:web\w*|mcp__\w+|\w+__\w+)\b")
+_SCRIPT_WORD = re.compile(_JS_STRING)
+_PLACE_CHARS = 500
+_SCRIPT_EXTERNAL = re.compile(r"tools(?:\.|\[[\"'`])(?:web\w*|\w*mcp\w*|\w+__\w+)\b")
 
-_HEADER_LINE = re.compile(
-    r"(?:Chunk ID: .*|Wall time:? .*|Process exited with code (-?\d+)|Process running with session ID .*|"
-    r"Exit code: (-?\d+)|Original token count: \d+|Total output lines: \d+|Script (?:completed|failed|running).*)\n"
+_HEADER = re.compile(
+    r"(?:(?:Chunk ID: .*|Wall time:? .*|(?:Process exited with code|Exit code:) (-?\d{1,10})|"
+    r"Process running with session ID .*|Original token count: \d+|Total output lines: \d+|"
+    r"Script (?:completed|failed|running).*)\n)+"
 )
+_RUNNING = re.compile(r"^Process running with session ID (\S{1,80})", re.MULTILINE)
+_HEADER_CHARS = 400
 _OUTPUT_MARK = "Output:\n"
 _DENIED = re.compile(
     r"rejected by (?:the )?user|user (?:rejected|denied|declined)|(?:approval|permission) (?:was )?denied|"
@@ -63,6 +69,8 @@ class Call:
     command: str | None = None
     paths: tuple[str, ...] = ()
     external: bool = False
+    places: tuple[str, ...] = ()  # what it names beside its text
+    session: str | None = None  # the running command that it goes on with
     is_script: bool = False  # code mode: what it runs is reported under other ids
 
 
@@ -75,7 +83,7 @@ class Outcome:
 
     def with_events(self, reported: Outcome | None) -> Outcome:
         """Join what the output says with what the log's events report; the worse of the two is believed."""
-        if reported is None:
+        if reported is None or (reported.status is self.status and reported.exit_code == self.exit_code):
             return self
         code = self.exit_code if self.exit_code is not None else reported.exit_code
         if self.status in (ToolStatus.UNKNOWN, ToolStatus.OK) and reported.status is not ToolStatus.UNKNOWN:
@@ -83,12 +91,41 @@ class Outcome:
         return Outcome(status=self.status, exit_code=code)
 
 
+@lru_cache(maxsize=64)
+def plain_call(tool: str) -> Call:
+    """Give a call of which nothing but the tool's name matters."""
+    return Call(tool=tool, text="")
+
+
+def is_broken_call(payload: Mapping[str, Any]) -> bool:
+    """Whether what a call runs, or with what, can't be read: something else stands in its place, or nothing."""
+    kind = payload.get("type")
+    if kind == "local_shell_call":
+        return command_line(table(payload.get("action")).get("command")) is None
+    if kind == "function_call":
+        return not isinstance(payload.get("name"), str) or not isinstance(payload.get("arguments"), (str, dict))
+    if kind == "custom_tool_call":
+        return not isinstance(payload.get("name"), str) or not isinstance(payload.get("input"), str)
+    return False
+
+
+def is_broken_output(payload: Mapping[str, Any]) -> bool:
+    """Whether what a call gave can't be read: it is no text, no blocks and no table, or a block says no text."""
+    if payload.get("type") not in ("function_call_output", "custom_tool_call_output"):
+        return False
+    output = payload.get("output")
+    if isinstance(output, dict):
+        output = output.get("content", output.get("output", ""))
+    return not isinstance(output, (str, dict)) and is_broken_content(output, bare_texts=True)
+
+
 def read_call(payload: Mapping[str, Any]) -> Call:
     """Read a function_call, custom_tool_call, local_shell_call, tool_search_call or image_generation_call."""
     kind = payload.get("type")
     if kind == "local_shell_call":
         command = command_line(table(payload.get("action")).get("command"))
-        return Call(tool="local_shell", text=command or "", command=command)
+        folder = table(payload.get("action")).get("working_directory")
+        return Call(tool="local_shell", text=command or "", command=command, places=_texts(folder))
     tool = str(payload.get("name") or str(kind).removesuffix("_call"))
     namespace = payload.get("namespace")
     if tool in QUESTION_TOOLS and isinstance(namespace, str) and namespace not in ("", "functions"):
@@ -108,6 +145,8 @@ def read_call(payload: Mapping[str, Any]) -> Call:
         command=command,
         paths=patched_files(patch),
         external=is_external(tool, payload.get("namespace")),
+        places=_texts(arguments.get("workdir"), arguments.get("cwd"), payload.get("namespace")),
+        session=session_of(arguments.get("session_id")),
     )
 
 
@@ -122,8 +161,26 @@ def _free_text_call(tool: str, text: str, namespace: Any) -> Call:
         command="\n".join(commands) or None,
         paths=patched_files("\n".join(commands + patches)),
         external=bool(_SCRIPT_EXTERNAL.search(text)),
+        places=tuple(_js_text(word) for word in _SCRIPT_WORD.findall(text) if len(word) <= _PLACE_CHARS),
         is_script=True,
     )
+
+
+def session_of(written: Any) -> str | None:
+    """Give the id of a running command, however it is written."""
+    return str(written) if isinstance(written, (str, int)) and not isinstance(written, bool) else None
+
+
+def started_session(output: Any) -> str | None:
+    """Give the id of the command that an output leaves running, None when it ended."""
+    if isinstance(output, dict):
+        output = output.get("content", output.get("output", output))
+    running = _RUNNING.search(_output_text(output)[:_HEADER_CHARS].partition(_OUTPUT_MARK)[0])
+    return running.group(1) if running else None
+
+
+def _texts(*values: Any) -> tuple[str, ...]:
+    return tuple(value for value in values if isinstance(value, str) and value)
 
 
 def command_line(command: Any) -> str | None:
@@ -147,10 +204,15 @@ def patched_files(patch: str) -> tuple[str, ...]:
 
 def is_external(tool: str, namespace: Any = None) -> bool:
     """Whether a tool brings words from outside the machine: web search and fetch, and every MCP tool."""
-    space = namespace if isinstance(namespace, str) else ""
+    return _is_external(tool, namespace if isinstance(namespace, str) else "")
+
+
+@lru_cache(maxsize=256)
+def _is_external(tool: str, space: str) -> bool:
     return (
         tool in _WEB_TOOLS
-        or tool.startswith(("mcp__", "web.", "web_"))
+        or "mcp" in tool.lower()
+        or tool.startswith(("web.", "web_"))
         or "__" in tool.strip("_")
         or space.startswith(("mcp", "web"))
         or "__" in space.strip("_")
@@ -170,8 +232,10 @@ def read_output(output: Any) -> tuple[str, Outcome]:
         code = table(wrapped.get("metadata")).get("exit_code")
         if isinstance(inner, str):
             text, inner_code = _without_header(inner)
-            exit_code = code if isinstance(code, int) else inner_code
-    return text, Outcome(status=_status(text, exit_code, success), exit_code=exit_code)
+            exit_code = code if isinstance(code, int) and not isinstance(code, bool) else inner_code
+    if exit_code is not None:
+        return text, _ended_with(exit_code)
+    return text, Outcome(status=_status(text, success))
 
 
 def _output_text(output: Any) -> str:
@@ -193,31 +257,37 @@ def _output_text(output: Any) -> str:
 def _without_header(text: str) -> tuple[str, int | None]:
     """Take off the lines that the harness puts before the output, as often as it has wrapped them."""
     exit_code: int | None = None
-    while True:
-        position = 0
-        while match := _HEADER_LINE.match(text, position):
-            written = match.group(1) or match.group(2)
-            if written is not None:
-                exit_code = int(written)
-            position = match.end()
-        if position == 0 or not text.startswith(_OUTPUT_MARK, position):
-            return text, exit_code
-        text = text[position + len(_OUTPUT_MARK) :]
+    while header := _HEADER.match(text):
+        if header.group(1) is not None:
+            exit_code = int(header.group(1))
+        if not text.startswith(_OUTPUT_MARK, header.end()):
+            break
+        text = text[header.end() + len(_OUTPUT_MARK) :]
+    return text, exit_code
 
 
-def _status(text: str, exit_code: int | None, success: Any) -> ToolStatus:
-    if exit_code is None and len(text) <= _SHORT_CHARS:
+@lru_cache(maxsize=256)
+def _ended_with(exit_code: int) -> Outcome:
+    return Outcome(status=ToolStatus.OK if exit_code == 0 else ToolStatus.FAILED, exit_code=exit_code)
+
+
+def _status(text: str, success: Any) -> ToolStatus:
+    if len(text) <= _SHORT_CHARS:
         if _DENIED.search(text):
             return ToolStatus.DENIED
         if _INTERRUPTED.match(text):
             return ToolStatus.INTERRUPTED
         if _FAILED.match(text):
             return ToolStatus.FAILED
-    if exit_code is not None:
-        return ToolStatus.OK if exit_code == 0 else ToolStatus.FAILED
     if isinstance(success, bool):
         return ToolStatus.OK if success else ToolStatus.FAILED
     return ToolStatus.UNKNOWN
+
+
+@lru_cache(maxsize=256)
+def command_outcome(status: str | None, exit_code: int | None) -> Outcome:
+    """Read how a command ended of which no more is reported. A log holds thousands, nearly all alike."""
+    return reported_outcome({"status": status, "exit_code": exit_code})
 
 
 def reported_outcome(item: Mapping[str, Any]) -> Outcome:

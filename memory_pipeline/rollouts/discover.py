@@ -10,20 +10,28 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from operator import attrgetter
+from stat import S_ISREG
 
 from memory_pipeline.records import Agent, RolloutFile
 from memory_pipeline.rollouts.homes import home_problem, is_below, log_roots
 
 __all__ = ["find_rollouts", "home_problem"]
 
-_ID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-_UUID = re.compile(_ID, re.IGNORECASE)
+# Both cases spelled out: a match that ignores case takes three times as long.
+_ID = "-".join(f"[0-9a-fA-F]{{{digits}}}" for digits in (8, 4, 4, 4, 12))
+_UUID = re.compile(_ID)
 # As nearly every rollout is named; looking for the id anywhere in a name takes several times as long.
-_USUAL_NAME = re.compile(rf"rollout-[0-9T-]{{19}}-({_ID})", re.IGNORECASE)
+_USUAL_NAME = re.compile(rf"rollout-[0-9T-]{{19}}-({_ID})")
+_NAME = attrgetter("name")
 # sessions/YYYY/MM/DD is three deep; one more is forgiven.
 _MAX_DEPTH = 4
+
+#: How a folder is listed.
+ScanFolder = Callable[[str], AbstractContextManager[Iterator[os.DirEntry[str]]]]
 
 
 @dataclass(kw_only=True, slots=True)
@@ -35,16 +43,20 @@ class _Search:
     folders: set[str] = field(default_factory=set)
     files: set[tuple[int, int]] = field(default_factory=set)  # (device, inode)
     found: list[RolloutFile] = field(default_factory=list)
+    scan: ScanFolder
+    tell: Callable[[str], None]
 
 
-def find_rollouts(agent: Agent, home: str) -> Iterator[RolloutFile]:
+def find_rollouts(
+    agent: Agent, home: str, *, tell: Callable[[str], None] = lambda _: None, scan: ScanFolder = os.scandir
+) -> Iterator[RolloutFile]:
     """Yield every rollout of an agent below a home, folder by folder, by name. A missing home yields nothing.
 
     Paths are resolved: ``home`` and the log folders may be links. Each real file is yielded once, under the path met
-    first. Folders that can't be read are passed over.
+    first. Folders that can't be listed are passed over, and ``tell`` gets a sentence for each.
     """
     roots = log_roots(agent, home)
-    search = _Search(agent=agent, roots=tuple(path for _, path in roots))
+    search = _Search(agent=agent, roots=tuple(path for _, path in roots), scan=scan, tell=tell)
     for name, path in roots:
         if agent is Agent.CODEX:
             _search_codex(search, path, archived=name == "archived_sessions", depth=0)
@@ -57,11 +69,11 @@ def _search_codex(search: _Search, folder: str, *, archived: bool, depth: int) -
     if folder in search.folders or depth > _MAX_DEPTH:
         return
     search.folders.add(folder)
-    entries = _entries(folder)
-    plain = {entry.name for entry in entries if entry.name.endswith(".jsonl")}
+    entries = _entries(search, folder)
+    names = {entry.name for entry in entries}
     for entry in entries:
         name = entry.name
-        if name in plain or (name.endswith(".jsonl.zst") and name.removesuffix(".zst") not in plain):
+        if name.endswith(".jsonl") or (name.endswith(".jsonl.zst") and name.removesuffix(".zst") not in names):
             thread_id = _thread_id_in(name)
             if thread_id is not None:
                 _take(search, entry, thread_id, archived=archived)
@@ -80,21 +92,25 @@ def _thread_id_in(name: str) -> str | None:
 
 
 def _search_claude(search: _Search, projects: str) -> None:
-    for project in _entries(projects):
+    for project in _entries(search, projects):
         folder = _folder(search, project)
         if folder is None or folder in search.folders:
             continue
         search.folders.add(folder)
-        for entry in _entries(folder):
+        for entry in _entries(search, folder):
             if entry.name.endswith(".jsonl") and not entry.name.startswith("agent-"):
                 _take(search, entry, entry.name.removesuffix(".jsonl"), archived=False)
 
 
-def _entries(folder: str) -> list[os.DirEntry[str]]:
+def _entries(search: _Search, folder: str) -> list[os.DirEntry[str]]:
     try:
-        with os.scandir(folder) as entries:
-            return sorted(entries, key=lambda entry: entry.name)
-    except OSError:
+        with search.scan(folder) as entries:
+            return sorted(entries, key=_NAME)
+    except (FileNotFoundError, NotADirectoryError):
+        return []  # it vanished a moment ago
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        search.tell(f"{folder}: can't be listed ({why}), so the sessions in it are not seen; make it readable")
         return []
 
 
@@ -112,14 +128,15 @@ def _folder(search: _Search, entry: os.DirEntry[str]) -> str | None:
 
 def _take(search: _Search, entry: os.DirEntry[str], thread_id: str, *, archived: bool) -> None:
     """Take a regular file that was not met yet; pass over anything else."""
+    path: str | None = entry.path
     try:
-        path: str | None = entry.path
-        if not entry.is_file(follow_symlinks=False):
+        status = entry.stat(follow_symlinks=False)
+        if not S_ISREG(status.st_mode):
             path = _resolved_inside(search, entry.path) if entry.is_symlink() and entry.is_file() else None
-        if path is None:
-            return
-        status = entry.stat()
+            status = entry.stat()
     except OSError:
+        return
+    if path is None:
         return
     identity = (status.st_dev, status.st_ino)
     if identity in search.files:

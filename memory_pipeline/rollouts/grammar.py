@@ -9,6 +9,8 @@ Such drafts are held back, and everything behind them, so that the log's order s
 from __future__ import annotations
 
 import hashlib
+import math
+import sys
 import zlib
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
@@ -16,12 +18,30 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, ClassVar, Protocol
 
+import msgspec
+
 from memory_pipeline.records import Event, EventKind, RateLimit, Source, Speaker, ToolStatus
-from memory_pipeline.rollouts.jsonl import BAD_PAYLOAD, MEDIA_LEFT_OUT, MEDIA_RUN_BYTES, RawLine, SkippedLines
+from memory_pipeline.redact import redact
+from memory_pipeline.rollouts.jsonl import (
+    BAD_PAYLOAD,
+    MAX_TEXT_CHARS,
+    MEDIA_LEFT_OUT,
+    MEDIA_RUN_BYTES,
+    Crc32,
+    RawLine,
+    SkippedLines,
+    cut_text,
+)
 from memory_pipeline.rollouts.lineage import WHOLE_FILE, OwnPart
-from memory_pipeline.rollouts.times import to_seconds
+from memory_pipeline.rollouts.times import TOLERANCE_SECONDS, to_seconds
 
 Record = Mapping[str, Any]
+
+#: Under what unknown names are counted beyond the first fifty.
+OTHER_NAMES = "(other names)"
+_MOST_NAMES = 50
+_NAME_LOOKED_AT = 1000
+_NAME_CHARS = 80
 
 
 class Doubt(Enum):
@@ -49,33 +69,43 @@ class Draft:
     status: ToolStatus | None = None
     exit_code: int | None = None
     external: bool = False
+    places: tuple[str, ...] = ()
+    session: str | None = None
     doubt: Doubt = Doubt.NONE
     task: int | None = None  # which task of the agent a typed prompt opened, 0 where logs don't tell tasks
     turn: int = 0
     opens_unit: bool = False  # a rollback undoes from here, or from an earlier such draft
+    wrapped: bool = False  # looks like the harness's words: a person's only if the log says so
     loss_behind: bool = False  # a line was lost right behind it, perhaps the one that would have told who spoke
+
+    def shorten(self) -> None:
+        """Leave out of a draft of megabytes what nobody would use of it."""
+        self.text = cut_text(self.text)
+        self.command = cut_text(self.command) if self.command is not None else None
+        self.paths, self.places = self.paths[:_MOST_NAMED], self.places[:_MOST_NAMED]
 
     def event(self) -> Event:
         """Make the event, once nothing about the draft is open."""
         line = self.line
         return Event(
-            kind=self.kind,
-            speaker=self.speaker,
-            text=self.text,
-            at=self.at,
-            byte_start=line.byte_start,
-            byte_end=line.byte_end,
-            line_number=line.number,
-            line_sha256=line.sha256,
-            turn=self.turn,
-            cwd=self.cwd,
-            call_id=self.call_id,
-            tool=self.tool,
-            command=self.command,
-            paths=self.paths,
-            status=self.status,
-            exit_code=self.exit_code,
-            external=self.external,
+            self.kind,
+            self.speaker,
+            self.text,
+            self.at,
+            line.byte_start,
+            line.byte_end,
+            line.number,
+            self.turn,
+            self.cwd,
+            self.call_id,
+            self.tool,
+            self.command,
+            self.paths,
+            self.status,
+            self.exit_code,
+            self.external,
+            self.places,
+            self.session,
         )
 
 
@@ -91,45 +121,28 @@ class SessionNotes:
     memory_mode: str | None = None
     model_provider: str | None = None
     started_at: float | None = None
-    last_at: float | None = None  # the latest believable time of any record
+    last_at: float | None = None  # the latest believable time of any record that has come
+    newest_at: float | None = None  # the latest believable one, come or not
+    written_at: float = math.inf  # when the file was modified: nothing in it can be later
+    now: float = math.inf
     rate_limits: tuple[RateLimit, ...] = ()
     forked_from: str | None = None  # the thread of which this one is a fork
-    _minute: bytes = b""  # the minute of the stamps noted last, and the earliest and latest second of it
-    _first_second: bytes = b""
-    _last_second: bytes = b""
 
     def note_time(self, value: Any) -> float | None:
         """Read a record's time and keep the earliest and the latest."""
         at = to_seconds(value)
-        if at is not None:
-            self._keep_time(at)
+        if at is not None and self.believes(at):
+            if self.newest_at is None or at > self.newest_at:
+                self.newest_at = at
+            if (self.last_at is None or at > self.last_at) and at <= self.now + TOLERANCE_SECONDS:
+                self.last_at = at
+            if self.started_at is None or at < self.started_at:
+                self.started_at = at
         return at
 
-    def note_stamp(self, minute: bytes, second: bytes) -> None:
-        """Note a time as ``2026-01-02T03:04:`` and ``05.678``, UTC: what nearly every line has, without decoding.
-
-        ``settle_stamps`` must follow, sooner or later.
-        """
-        if minute != self._minute:
-            self.settle_stamps()
-            self._minute, self._first_second, self._last_second = minute, second, second
-        elif second > self._last_second:
-            self._last_second = second
-        elif second < self._first_second:
-            self._first_second = second
-
-    def settle_stamps(self) -> None:
-        """Bring the stamps noted so far into the earliest and the latest time."""
-        if self._minute:
-            for second in (self._first_second, self._last_second):
-                self.note_time((self._minute + second + b"Z").decode("ascii", "replace"))
-            self._minute = b""
-
-    def _keep_time(self, at: float) -> None:
-        if self.last_at is None or at > self.last_at:
-            self.last_at = at
-        if self.started_at is None or at < self.started_at:
-            self.started_at = at
+    def believes(self, at: float) -> bool:
+        """Whether a time is not later than the file itself."""
+        return at <= self.written_at + TOLERANCE_SECONDS
 
 
 @dataclass(kw_only=True, slots=True)
@@ -139,6 +152,7 @@ class LineCounts:
     understood_lines: int = 0
     unknown_types: Counter[str] = field(default_factory=Counter)
     skipped: SkippedLines = field(default_factory=SkippedLines)
+    _shown_names: dict[str, str] = field(default_factory=dict)
     _last_line: int = 0
     _last_broken: int = 0
 
@@ -149,14 +163,26 @@ class LineCounts:
             self.understood_lines += 1
 
     def unknown(self, name: object) -> None:
-        """Count a line type that is not known."""
-        self.unknown_types[str(name)[:80]] += 1
+        """Count a line type that is not known. Names come from the log: they are masked, and no more kept than some."""
+        written = str(name)[:_NAME_LOOKED_AT]
+        shown = self._shown_names.get(written)
+        if shown is None:
+            if len(self._shown_names) >= _MOST_NAMES:
+                self.unknown_types[OTHER_NAMES] += 1
+                return
+            shown = self._shown_names[written] = _shown_name(written)
+        self.unknown_types[shown] += 1
 
     def broken(self, line: RawLine) -> None:
         """Count a line of a known type that carries talk, of which some can't be read: once for each line."""
         if line.number != self._last_broken:
             self._last_broken = line.number
             self.skipped.add(BAD_PAYLOAD, line.number)
+
+
+def _shown_name(written: str) -> str:
+    """Mask a secret in a name that a log uses, and cut it."""
+    return "".join(character for character in redact(written).text if character.isprintable())[:_NAME_CHARS]
 
 
 #: What a glance gives for a line of which nothing is left to read.
@@ -188,11 +214,11 @@ class Grammar(Protocol):
 
     def __init__(self, wanted: Wanted) -> None: ...
 
-    def glance(self, data: bytes, start: int, end: int) -> Record | None:
-        """Recognise a bulky line, ``data[start:end]``, whose content can't matter, and take from its bytes what does.
+    def glance(self, raw: bytes) -> Record | None:
+        """Look at a line for what matters alone, and skip its bulk.
 
-        None: decode it. ``PASSED``: there is nothing to read. Else a record to be read in its stead. Only whole lines
-        that hold a single record may be passed by. In a lean reading the results of ordinary tools are such lines too.
+        None: decode all of it. ``PASSED``: there is nothing to read. Else a record to be read in its stead. In a lean
+        reading the results of ordinary tools are bulk too: their text is not in the record.
         """
         ...
 
@@ -213,6 +239,25 @@ class Grammar(Protocol):
         ...
 
 
+_MOST_NAMED = 1 << 12  # files and places of one call: many times what of a row is ever shown
+#: How many turns back a person can undo.
+MAX_UNDOABLE_TURNS = 1 << 12
+#: How much may wait for what comes later: drafts in doubt, events that may be undone, and the line that is read next.
+MAX_WAITING_BYTES = 40 << 20
+#: What of it drafts in doubt may take.
+_MAX_IN_DOUBT_BYTES = MAX_WAITING_BYTES // 5
+_MAX_IN_DOUBT = 1 << 12
+_DRAFT_BYTES = 600  # a draft, or an event, without its text
+
+
+def waiting_bytes(text: str) -> int:
+    """Give about how much memory a draft or an event with this text takes."""
+    return sys.getsizeof(text) + _DRAFT_BYTES
+
+
+# Named once: to look a member up in its enum takes longer than what is done with it, for each event of a log.
+_CERTAIN = Doubt.NONE
+_PROMPT = EventKind.PROMPT
 # What shows that the answer before it was the last word of its turn.
 _ENDS_A_TURN = frozenset({EventKind.PROMPT, EventKind.SHELL, EventKind.COMPACTED, EventKind.REPORT})
 _FROM_TOOLS = frozenset({EventKind.TOOL_CALL, EventKind.TOOL_RESULT})
@@ -231,8 +276,9 @@ class Sequencer:
         self.digest = digest
         self._knows_undone = bool(undone)
         self._held: deque[Draft] = deque()
+        self.waiting_bytes = 0  # what is held back takes
         self._turn = 0
-        self._units: list[int] = []  # where each standing unit of rollback starts
+        self._units: deque[int] = deque(maxlen=MAX_UNDOABLE_TURNS)  # where each standing unit of rollback starts
         self._last_task = -1
 
     @property
@@ -240,26 +286,40 @@ class Sequencer:
         """Whether nothing is held back."""
         return not self._held
 
+    @property
+    def is_full(self) -> bool:
+        """Whether as much is held back as may be: what is in doubt must be decided now, whatever may follow."""
+        return self.waiting_bytes >= _MAX_IN_DOUBT_BYTES or len(self._held) >= _MAX_IN_DOUBT
+
     def push(self, draft: Draft) -> None:
         """Take a draft; what is certain by now is released."""
         if self.digest is not None:
             self.digest.add_line(draft.line, from_tool=draft.kind in _FROM_TOOLS)
-        if self._held or draft.doubt is not Doubt.NONE:
+        if len(draft.text) > MAX_TEXT_CHARS:
+            draft.shorten()
+        if self._held or draft.doubt is not _CERTAIN:
+            # The line's bytes are read, and hundreds of megabytes of them may have to wait.
+            draft.line = draft.line.without_bytes()
             self._held.append(draft)
-            self._advance()
+            self.waiting_bytes += waiting_bytes(draft.text)
+            if self.is_full:
+                self.end_turn()
+            else:
+                self._advance()
         else:
             self._release(draft)
 
     def settle_prompts(self, *, spoken: bool) -> None:
         """Decide every message in doubt: a person's prompt, or the harness's words.
 
-        One behind which a line was lost is the person's either way: the lost line may have said so.
+        One behind which a line was lost is the person's either way: the lost line may have said so. One that looks
+        like the harness's is the harness's.
         """
         if not self._held:
             return
         for draft in self._held:
             if draft.doubt is Doubt.PROMPT:
-                self.decide(draft, spoken=spoken or draft.loss_behind)
+                self.decide(draft, spoken=(spoken or draft.loss_behind) and not draft.wrapped)
         self._advance()
 
     def decide(self, draft: Draft, *, spoken: bool) -> None:
@@ -283,8 +343,8 @@ class Sequencer:
         """Undo the last ``count`` units: from the oldest one's prompt to the end of this line, nothing stands."""
         if self._knows_undone or count <= 0 or not self._units:
             return
-        start = self._units[max(0, len(self._units) - count)]
-        del self._units[max(0, len(self._units) - count) :]
+        # The least of them: a prompt that an event alone told stands in the log before one that was settled earlier.
+        start = min(self._units.pop() for _ in range(min(count, len(self._units))))
         self._last_task = -1
         if self.digest is not None:
             self.digest.add_line(line, from_tool=False)
@@ -300,7 +360,9 @@ class Sequencer:
                 if kind is None:
                     return
                 head.kind = kind
-            self._release(self._held.popleft())
+            self._held.popleft()
+            self.waiting_bytes -= waiting_bytes(head.text)
+            self._release(head)
 
     def _kind_of_answer(self) -> EventKind | None:
         for position, draft in enumerate(self._held):
@@ -315,7 +377,7 @@ class Sequencer:
         start = draft.line.byte_start
         if self.undone and any(begin <= start < end for begin, end in self.undone):
             return
-        if draft.kind is EventKind.PROMPT:
+        if draft.kind is _PROMPT:
             self._turn += 1
             if draft.task is not None and (draft.task == 0 or draft.task != self._last_task):
                 self._last_task = draft.task
@@ -346,33 +408,31 @@ class ContentDigest:
             return
         self._last_line = line.number
         if line.byte_end - line.byte_start > MEDIA_RUN_BYTES:
-            self._digest.update(b"%d %d\n" % (line.byte_end - line.byte_start, line.crc32))
+            self._digest.update(b"%d %b\n" % (line.byte_end - line.byte_start, line.digest(Crc32).encode()))
         elif from_tool:
-            self.add_from_tool(line.raw, 0, len(line.raw))
+            self._add_from_tool(line.raw)
         else:
             self._digest.update(b"%d\n%b" % (len(line.raw), line.raw))
 
-    def add_from_tool(self, data: bytes, start: int, end: int) -> None:
-        """Take in a tool's whole line that was not decoded: ``data[start:end]``."""
-        length = end - start
-        if length <= self._LONG:
-            self._digest.update(b"%d\n%b" % (length, data[start:end]))
-            return
-        checksum = zlib.crc32(memoryview(data)[start:end])
-        if length <= MEDIA_RUN_BYTES:
-            edges = (data[start : start + self._EDGE], data[end - self._EDGE : end])
-            self._digest.update(b"%d %d\n%b%b" % (length, checksum, *edges))
+    def _add_from_tool(self, raw: bytes) -> None:
+        if len(raw) <= self._LONG:
+            self._digest.update(b"%d\n%b" % (len(raw), raw))
         else:
-            self._digest.update(b"%d %d\n" % (length, checksum))
+            self._digest.update(b"%d %d\n%b%b" % (len(raw), zlib.crc32(raw), raw[: self._EDGE], raw[-self._EDGE :]))
 
     def hexdigest(self) -> str:
         """Give the digest of what was taken in so far."""
         return self._digest.hexdigest()
 
 
+def has_words(text: str) -> bool:
+    """Whether a text is more than blanks; unlike stripping it, this copies nothing."""
+    return bool(text) and not text.isspace()
+
+
 def text_or_none(value: Any) -> str | None:
     """Give a value back when it is text that says something, else None."""
-    return value if isinstance(value, str) and value.strip() else None
+    return value if isinstance(value, str) and has_words(value) else None
 
 
 def name_of(value: Any) -> str | None:
@@ -383,6 +443,11 @@ def name_of(value: Any) -> str | None:
 def table(value: Any) -> Mapping[str, Any]:
     """Give a value back when it is a JSON object, else an empty one."""
     return value if isinstance(value, dict) else {}
+
+
+def is_undecoded(value: Any, first: str) -> bool:
+    """Whether a value was left undecoded, and begins so: with a quote it is text, with a brace an object."""
+    return isinstance(value, msgspec.Raw) and memoryview(value)[0] == ord(first)
 
 
 def is_broken_content(content: Any, *, bare_texts: bool) -> bool:

@@ -1,17 +1,18 @@
-r"""The one tolerant, streaming line reader: bytes in, raw lines out, each decoded once.
+r"""The one tolerant, streaming line reader: bytes in, raw lines out.
 
 Lines end at ``\n`` bytes only. A line's byte range counts the plain text and leaves out its end: the ``\n``, and a
-``\r`` directly before it, which then is neither decoded nor hashed. A byte order mark belongs to the range of the
+``\r`` directly before it, which then is not decoded. A byte order mark belongs to the range of the
 first line. Whatever can't be kept is counted by reason:
 
 - ``torn``: the JSON breaks off (a killed writer); ``not_json``: it is no JSON; ``not_utf8``: a broken character
-- ``nul``: nothing but NUL bytes, or broken by them; ``not_object``: JSON, but no object; ``too_long``: over the cap
+- ``nul``: nothing but NUL bytes, or broken by them; ``not_object``: JSON, but no object
+- ``too_long``: over the cap on its bytes, or on the values in it
 - ``bad_payload``: a known type of line that carries talk, with something in the place of its content that is none
 - ``cut_frame``, ``past_limit``, ``vanished``: the file as a whole broke off there
 
 Blank lines are no loss and are not counted. Nor is inline media: where a line runs on for a chunk without a blank, a
 quote or an escape, that run is left out while it streams by, a marker with its size stands in its place, and the rest
-of the line is read. The byte range and the hash are those of the whole line all the same.
+of the line is read. The byte range is that of the whole line all the same.
 """
 
 from __future__ import annotations
@@ -21,14 +22,21 @@ import json
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import msgspec
 import orjson
 
-#: A longer line is skipped. Some five times as much is in memory while two such lines are read after one another.
-MAX_LINE_BYTES = 20 << 20
+#: A longer line is skipped. While it is decoded it takes six times as much: a character may take four bytes.
+MAX_LINE_BYTES = 8 << 20
+#: And so is one of so many values that they would take more.
+_MAX_VALUES = 300_000
+#: Only a line of at least this length is looked at for what would take much memory.
+LONG_LINE_BYTES = 1 << 20
+#: A longer text keeps its beginning and its end: many times what of a row is ever shown.
+MAX_TEXT_CHARS = 1 << 19
 #: What stands in place of media that was left out: its size in bytes.
 MEDIA_LEFT_OUT = re.compile(r"\[(\d+) bytes of media left out\]")
 #: Only a piece of at least this length is taken for media.
@@ -36,6 +44,9 @@ MEDIA_RUN_BYTES = 1 << 17
 #: The reason that a grammar counts: the line is JSON, but what it should say can't be read.
 BAD_PAYLOAD = "bad_payload"
 _LISTED_LINES = 100
+_CUT_OFF_WITHIN = 1000  # blanks behind what is left of a torn line
+_ODD = object()
+_BLANKS = b" \t\r\n"
 _BOM = b"\xef\xbb\xbf"
 # Where a new record may begin behind one that a kill tore off: any object, those spelled as the agents do foremost.
 _RECORD_START = re.compile(rb'\{"(?:timestamp|parentUuid)":')
@@ -49,13 +60,40 @@ _BETWEEN_RECORDS = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder(strict=False)
 
 
+class LineDigest(Protocol):
+    """Takes the bytes of a line in, piece by piece. Those of ``hashlib`` are such."""
+
+    def update(self, piece: bytes, /) -> None:
+        """Take the next bytes in."""
+        ...
+
+    def hexdigest(self) -> str:
+        """Give the digest of all bytes so far."""
+        ...
+
+
+class Crc32:
+    """The quickest digest: a checksum that tells damage and growth, but could be forged."""
+
+    def __init__(self) -> None:
+        self._crc32 = 0
+
+    def update(self, piece: bytes, /) -> None:
+        """Take the next bytes in."""
+        self._crc32 = zlib.crc32(piece, self._crc32)
+
+    def hexdigest(self) -> str:
+        """Give the checksum of all bytes so far."""
+        return f"{self._crc32:08x}"
+
+
 class RawLine:
     """One line as it stands in the plain text: its number (from 1), its byte range, its bytes without the line end.
 
     ``byte_end`` is exclusive. ``raw`` is shorter than the range where inline media was left out of it.
     """
 
-    __slots__ = ("_crc32", "_sha256", "byte_end", "byte_start", "number", "raw")
+    __slots__ = ("_digest", "byte_end", "byte_start", "number", "raw")
 
     def __init__(self, number: int, byte_start: int, raw: bytes, whole: WholeLine | None = None) -> None:
         """Take a line; ``whole`` tells of the whole line where ``raw`` is not all of it."""
@@ -63,36 +101,35 @@ class RawLine:
         self.byte_start = byte_start
         self.raw = raw
         self.byte_end = byte_start + (len(raw) if whole is None else whole.length)
-        self._sha256 = None if whole is None else whole.sha256
-        self._crc32 = None if whole is None else whole.crc32
+        self._digest = None if whole is None else whole.digest
 
     @property
     def is_whole(self) -> bool:
         """Whether ``raw`` is all of the line: nothing was left out."""
         return len(self.raw) == self.byte_end - self.byte_start
 
-    @property
-    def sha256(self) -> str:
-        """Hex digest of the line's bytes, computed when first asked for."""
-        if self._sha256 is None:
-            self._sha256 = hashlib.sha256(self.raw).hexdigest()
-        return self._sha256
+    def digest(self, new_digest: Callable[[], LineDigest]) -> str:
+        """Give a digest of all the line's bytes: of one without its media, that which the reader was asked for."""
+        if self.is_whole:
+            digest = new_digest()
+            digest.update(self.raw)
+            return digest.hexdigest()
+        if self._digest is None:
+            raise AssertionError("a line was read without digests, and is no longer whole")
+        return self._digest
 
-    @property
-    def crc32(self) -> int:
-        """A checksum of the line's bytes, several times quicker than the hash."""
-        if self._crc32 is None:
-            self._crc32 = zlib.crc32(self.raw)
-        return self._crc32
+    def without_bytes(self) -> RawLine:
+        """Give the line as its place alone."""
+        whole = WholeLine(length=self.byte_end - self.byte_start, digest=self._digest)
+        return RawLine(self.number, self.byte_start, b"", whole)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WholeLine:
-    """What a line was before media was left out of it. Of hash and checksum, one was computed while it streamed by."""
+    """What a line was before media was left out of it."""
 
     length: int
-    sha256: str | None = None
-    crc32: int | None = None
+    digest: str | None  # made while it streamed by, if that was asked for
 
 
 class SkippedLines:
@@ -137,14 +174,14 @@ class LineReader:
         skipped: SkippedLines,
         *,
         max_line_bytes: int = MAX_LINE_BYTES,
-        hashes: bool = True,
+        media_digest: Callable[[], LineDigest] | None = None,
     ) -> None:
-        """Take the chunks; without ``hashes`` a line out of which media was left has its checksum alone."""
+        """Take the chunks, and how to make the digest of a line out of which media was left; None: it has none."""
         self.total_lines = 0
         self.last_number = 0
         self._chunks = chunks
         self._skipped = skipped
-        self._held = _HeldLine(max_line_bytes, hashes=hashes)
+        self._held = _HeldLine(max_line_bytes, media_digest)
         self._max_line_bytes = max_line_bytes
 
     def __iter__(self) -> Iterator[RawLine]:
@@ -171,7 +208,11 @@ class LineReader:
                 length = self._held.length + begin
                 yield from self._end_held(byte_start, chunk[: begin - 1])
                 byte_start += length
-            if begin < end:
+            if begin < end and chunk[begin] in _BLANKS and chunk[begin:end].isspace():
+                # Nothing but blank lines, of which a few packed bytes may hold thousands of millions.
+                self.last_number += chunk.count(b"\n", begin, end)
+                byte_start += end - begin
+            elif begin < end:
                 yield LineBlock(number=self.last_number + 1, byte_start=byte_start, data=chunk, begin=begin, end=end)
                 byte_start += end - begin
             if end < len(chunk):
@@ -193,7 +234,7 @@ class LineReader:
         self.last_number += 1
         self._held.add(last)
         line = self._held.end(self.last_number, byte_start)
-        if self._held.is_too_long:
+        if self._held.is_too_long or (line is not None and _has_too_many_values(line.raw)):
             self.total_lines += 1
             self._skipped.add("too_long", self.last_number)
         elif line is not None:
@@ -205,9 +246,9 @@ class LineReader:
 class _HeldLine:
     """A line that spans chunks, while it is put together: all of it, or without its media, or only its length."""
 
-    def __init__(self, max_bytes: int, *, hashes: bool) -> None:
+    def __init__(self, max_bytes: int, media_digest: Callable[[], LineDigest] | None) -> None:
         self._max_bytes = max_bytes
-        self._hashes = hashes
+        self._new_digest = media_digest
         self.clear()
 
     def clear(self) -> None:
@@ -217,7 +258,8 @@ class _HeldLine:
         self._pieces: list[bytes] = []
         self._kept_bytes = 0
         self._left_out = 0  # bytes of media since the last kept piece
-        self._digest: _Digest | None = None  # of all but the last piece, once media was left out
+        self._has_media = False
+        self._digest: LineDigest | None = None  # of all but the last piece, once media was left out
         self._last = b""
 
     def add(self, piece: bytes) -> None:
@@ -228,11 +270,13 @@ class _HeldLine:
         if self.is_too_long:
             return
         is_media = len(piece) >= MEDIA_RUN_BYTES and bool(self._pieces) and _is_media(piece)
-        if is_media and self._digest is None:
-            self._digest = _Sha256() if self._hashes else _Crc32()
-            self._digest.update(b"".join(self._pieces))
-        elif self._digest is not None:
+        if self._digest is not None:
             self._digest.update(self._last)
+        elif is_media and self._new_digest is not None:
+            self._digest = self._new_digest()
+            for earlier in self._pieces:
+                self._digest.update(earlier)
+        self._has_media = self._has_media or is_media
         self._last = piece
         if is_media:
             self._left_out += len(piece)
@@ -252,10 +296,12 @@ class _HeldLine:
             raw, length, self._last = raw[:-1], length - 1, self._last[:-1]
         if not raw or raw.isspace():
             return None
-        if self._digest is None:
+        if not self._has_media:
             return RawLine(number, start, raw)
-        self._digest.update(self._last)
-        return RawLine(number, start, raw, self._digest.whole_line(length))
+        if self._digest is not None:
+            self._digest.update(self._last)
+        digest = self._digest.hexdigest() if self._digest is not None else None
+        return RawLine(number, start, raw, WholeLine(length=length, digest=digest))
 
     def _mark_media(self) -> None:
         if self._left_out:
@@ -271,44 +317,75 @@ class _HeldLine:
             self._pieces.append(piece)
 
 
+def _has_too_many_values(raw: bytes) -> bool:
+    """Whether a long line holds so many values that decoding them would take far more memory than the line itself."""
+    if len(raw) < LONG_LINE_BYTES or raw.count(b",") + raw.count(b":") <= _MAX_VALUES:
+        return False
+    values, is_text = 0, False
+    plain = raw.replace(rb"\\", b"").replace(rb"\"", b"")
+    for start in range(0, len(plain), MEDIA_RUN_BYTES):  # piece by piece: a line may be nothing but quotes
+        pieces = plain[start : start + MEDIA_RUN_BYTES].split(b'"')
+        values += sum(piece.count(b",") + piece.count(b":") for piece in pieces[is_text::2])
+        is_text ^= len(pieces) % 2 == 0
+    return values > _MAX_VALUES
+
+
 def _is_media(piece: bytes) -> bool:
     """Whether a long piece from inside a line is no text: in all of it no blank, no quote, no escape."""
     return piece.isascii() and b" " not in piece and b"\\" not in piece and b'"' not in piece
 
 
-class _Digest(Protocol):
-    """What is computed of a whole line while it streams by."""
+def hash_ranges(chunks: Iterable[bytes], ranges: Iterable[tuple[int, int]]) -> dict[tuple[int, int], str]:
+    """Give the SHA-256, in hex, of byte ranges of a plain text, in one pass that ends behind the last of them.
 
-    def update(self, piece: bytes) -> object: ...
+    The ranges are lines: they don't overlap. One that the text is too short for is missing in what is returned.
+    """
+    hashes: dict[tuple[int, int], str] = {}
+    wanted = sorted(set(ranges), reverse=True)
+    digest = hashlib.sha256()
+    position = 0
+    for chunk in chunks:
+        if not wanted:
+            break
+        chunk_end = position + len(chunk)
+        while wanted and wanted[-1][0] < chunk_end:
+            start, end = wanted[-1]
+            digest.update(chunk[max(0, start - position) : end - position])
+            if end > chunk_end:
+                break
+            hashes[wanted.pop()] = digest.hexdigest()
+            digest = hashlib.sha256()
+        position = chunk_end
+    return hashes
 
-    def whole_line(self, length: int) -> WholeLine: ...
 
+def look_at(raw: bytes, shape: msgspec.json.Decoder[Any]) -> Any:
+    """Take from a line what a shape names; the rest is skipped, though checked to be JSON.
 
-class _Sha256:
-    def __init__(self) -> None:
-        self._digest = hashlib.sha256()
-        self.update = self._digest.update
-
-    def whole_line(self, length: int) -> WholeLine:
-        return WholeLine(length=length, sha256=self._digest.hexdigest())
-
-
-class _Crc32:
-    def __init__(self) -> None:
-        self._sum = 0
-
-    def update(self, piece: bytes) -> None:
-        self._sum = zlib.crc32(piece, self._sum)
-
-    def whole_line(self, length: int) -> WholeLine:
-        return WholeLine(length=length, crc32=self._sum)
+    None: it is not one JSON object of that shape. ``decode_line`` then tells what it is.
+    """
+    try:
+        value = shape.decode(raw)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return value if len(raw) < LONG_LINE_BYTES else _with_texts_cut(value)
 
 
 def decode_line(line: RawLine, skipped: SkippedLines) -> list[dict[str, Any]]:
-    """Decode a line into the records it holds: one as a rule, none when it is lost, several when they share it."""
+    """Decode a line into the records it holds: one as a rule, none when it is lost, several when they share it.
+
+    Of a text longer than ``MAX_TEXT_CHARS`` the middle is left out.
+    """
+    records = _decode_line(line, skipped)
+    return records if len(line.raw) < LONG_LINE_BYTES else _with_texts_cut(records)
+
+
+def _decode_line(line: RawLine, skipped: SkippedLines) -> list[dict[str, Any]]:
     try:
         value = orjson.loads(line.raw)
     except orjson.JSONDecodeError:
+        value = _ODD  # the error holds all of the text: it must be gone before the next try
+    if value is _ODD:
         return _decode_odd_line(line, skipped)
     if isinstance(value, dict):
         return [value]
@@ -360,7 +437,8 @@ def _decode_values(raw: bytes) -> tuple[list[Any], str | None]:
 def _fault(text: str, start: int, error: json.JSONDecodeError) -> str:
     if text[start] not in '{["':
         return "not_json"
-    broken_off = error.pos >= len(text.rstrip()) - 5 or error.msg.startswith("Unterminated string")
+    end = len(text) - _CUT_OFF_WITHIN + len(text[-_CUT_OFF_WITHIN:].rstrip())
+    broken_off = error.pos >= end - 5 or error.msg.startswith("Unterminated string")
     return "torn" if broken_off else "not_json"
 
 
@@ -372,6 +450,24 @@ def _without_surrogates(value: Any) -> Any:
         return [_without_surrogates(item) for item in value]
     if isinstance(value, dict):
         return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+    return value
+
+
+def cut_text(text: str) -> str:
+    """Leave out the middle of a text beyond all use; how much it was stands in its place."""
+    if len(text) <= MAX_TEXT_CHARS:
+        return text
+    half = MAX_TEXT_CHARS // 2 - 50  # with the mark it is within the bound
+    return f"{text[:half]}\n[{len(text) - 2 * half} characters left out]\n{text[-half:]}"
+
+
+def _with_texts_cut(value: Any) -> Any:
+    if isinstance(value, str):
+        return cut_text(value)
+    if isinstance(value, list):
+        return [_with_texts_cut(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _with_texts_cut(item) for name, item in value.items()}
     return value
 
 

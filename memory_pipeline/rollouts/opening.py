@@ -10,19 +10,26 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Iterator
 from types import TracebackType
 
 from memory_pipeline.errors import RolloutError, VanishedError
-from memory_pipeline.records import RolloutFile
+from memory_pipeline.records import PAST_LIMIT, RolloutFile
 from memory_pipeline.rollouts.homes import log_roots
 
 CHUNK_BYTES = 1 << 17
-# A zstd block of four bytes may stand for 128 KiB: small bites keep a decompression bomb from filling memory.
-_COMPRESSED_BITE_BYTES = 2 << 10
-_GATHERED_BYTES = CHUNK_BYTES  # what the bites give is handed on in pieces of at least this size
+_GATHERED_BYTES = CHUNK_BYTES  # what zstd's blocks give is handed on in pieces of at least this size
 _MAX_ZSTD_WINDOW_BYTES = 1 << 26
+# Logs shrink to a fifth, or a twentieth. What grows further than this, behind the first megabytes, is a bomb.
+_MAX_GROWTH = 100
+_FREE_GROWTH_BYTES = 8 << 20
+_SKIPPABLE_FRAME = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
+_FRAME_HEADER_BYTES = 18  # at most
+_BLOCK_HEADER_BYTES = 3
+_CHECKSUM_BYTES = 4
+_REPEATED_BYTE = 1  # the kind of block that holds one byte, to be repeated
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NO_ATIME = getattr(os, "O_NOATIME", 0)
 
@@ -31,7 +38,8 @@ class PlainText:
     """The plain text of an opened rollout. ``cut`` names why reading stopped early, None when it did not.
 
     ``cut`` is ``cut_frame`` (a zstd frame is torn or damaged), ``past_limit`` (more than ``max_bytes`` of plain
-    text) or ``vanished`` (the file shrank while it was read); what was read before that stands.
+    text, or far more than what is packed can hold by rights) or ``vanished`` (the file shrank while it was read); what
+    was read before that stands.
     """
 
     def __init__(self, descriptor: int, size: int, mtime: float, *, compressed: bool, max_bytes: int) -> None:
@@ -61,7 +69,7 @@ class PlainText:
         left = self._max_bytes
         for chunk in self._unzipped() if self._compressed else self._stored(CHUNK_BYTES):
             if len(chunk) > left:
-                self.cut = "past_limit"
+                self.cut = PAST_LIMIT
                 yield chunk[:left]
                 return
             left -= len(chunk)
@@ -86,29 +94,87 @@ class PlainText:
         context = zstandard.ZstdDecompressor(max_window_size=_MAX_ZSTD_WINDOW_BYTES)
         frame = None
         pieces: list[bytes] = []
-        gathered = 0
-        for chunk in self._stored(CHUNK_BYTES):
-            for start in range(0, len(chunk), _COMPRESSED_BITE_BYTES):
-                bite = chunk[start : start + _COMPRESSED_BITE_BYTES]
-                while bite:
-                    frame = frame or context.decompressobj()
-                    try:
-                        plain = frame.decompress(bite)
-                    except zstandard.ZstdError:
-                        self.cut = "cut_frame"
-                        yield b"".join(pieces)
-                        return
-                    bite = frame.unused_data if frame.eof else b""
-                    if frame.eof:
-                        frame = None
-                    pieces.append(plain)
-                    gathered += len(plain)
-                    if gathered >= _GATHERED_BYTES:
-                        yield b"".join(pieces)
-                        pieces, gathered = [], 0
+        gathered = packed = unpacked = 0
+        for block in _blocks(_Packed(self._stored(CHUNK_BYTES))):
+            frame = frame or context.decompressobj()
+            try:
+                plain = frame.decompress(block)
+            except zstandard.ZstdError:
+                break
+            if frame.eof:
+                frame = None
+            packed += len(block)
+            unpacked += len(plain)
+            if unpacked > _FREE_GROWTH_BYTES + _MAX_GROWTH * packed:
+                self.cut = PAST_LIMIT
+                frame = None
+                break
+            pieces.append(plain)
+            gathered += len(plain)
+            if gathered >= _GATHERED_BYTES:
+                yield b"".join(pieces)
+                pieces, gathered = [], 0
         if frame is not None:
             self.cut = "cut_frame"
         yield b"".join(pieces)
+
+
+class _Packed:
+    """Packed bytes, to be taken as many at a time as are wanted; fewer only at their end."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self._held = b""
+        self._position = 0
+
+    def peek(self, count: int) -> bytes:
+        """Give the next bytes and leave them."""
+        while len(self._held) - self._position < count and (chunk := next(self._chunks, b"")):
+            self._held = self._held[self._position :] + chunk
+            self._position = 0
+        return self._held[self._position : self._position + count]
+
+    def take(self, count: int) -> bytes:
+        """Give the next bytes."""
+        piece = self.peek(count)
+        self._position += len(piece)
+        return piece
+
+    def skip(self, count: int) -> None:
+        """Pass over bytes, however many."""
+        while count > 0 and (piece := self.take(min(count, CHUNK_BYTES))):
+            count -= len(piece)
+
+
+def _blocks(packed: _Packed) -> Iterator[bytes]:
+    """Cut packed bytes where the headers, blocks and checksums of zstd's frames end.
+
+    A block of four bytes may stand for 128 KiB, and none for more: unpacked one by one, they fill no memory. A torn
+    block, or a checksum that is wrong, takes nothing with it of what stands before.
+    """
+    import zstandard
+
+    while head := packed.peek(_FRAME_HEADER_BYTES):
+        if _SKIPPABLE_FRAME.match(head):
+            packed.skip(8 + int.from_bytes(head[4:8], "little"))
+            continue
+        try:
+            header_bytes = zstandard.frame_header_size(head)
+            has_checksum = zstandard.get_frame_parameters(head).has_checksum
+        except zstandard.ZstdError:
+            yield packed.take(len(head))  # no frame, or not all of its header: unpacking it tells
+            return
+        yield packed.take(header_bytes)
+        is_last = False
+        while not is_last:
+            block_header = packed.take(_BLOCK_HEADER_BYTES)
+            if len(block_header) < _BLOCK_HEADER_BYTES:
+                return
+            fields = int.from_bytes(block_header, "little")
+            is_last = bool(fields & 1)
+            yield block_header + packed.take(1 if fields >> 1 & 3 == _REPEATED_BYTE else fields >> 3)
+        if has_checksum:
+            yield packed.take(_CHECKSUM_BYTES)
 
 
 def open_rollout(file: RolloutFile, home: str, *, max_bytes: int) -> PlainText:

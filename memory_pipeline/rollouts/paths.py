@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import posixpath
 import re
+from functools import lru_cache
 from urllib.parse import unquote, urlsplit
+
+from memory_pipeline.redact import redact
 
 _DRIVE = re.compile(r"^/?([A-Za-z]):(?:[\\/]|$)")
 
@@ -39,6 +42,20 @@ def plain_path(written: object) -> str | None:
         # What a file:// URI with a host, or POSIX itself, gives: two leading separators are kept as they are.
         return "//" + posixpath.normpath(path).lstrip("/")
     return posixpath.normpath(path) if path.startswith("/") else None
+
+
+def folder_of(written: object) -> str | None:
+    """Give the folder in which a log says that it ran, in one form, a secret in its name masked; None if it is none.
+
+    The folder names the scope of what is remembered, so it is shown in many places.
+    """
+    return _masked_folder(written) if isinstance(written, str) else None
+
+
+@lru_cache(maxsize=256)
+def _masked_folder(written: str) -> str | None:
+    folder = plain_path(written)
+    return redact(folder).text if folder else None
 
 
 def _from_uri(uri: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from hashlib import sha256
 from itertools import chain
 
 from memory_pipeline.errors import RolloutError
@@ -123,7 +124,7 @@ class _Search:
         file = RolloutFile(self._agent, path, "", archived=False, size=0, mtime_ns=0, inode=0, device=0)
         try:
             with open_rollout(file, home, max_bytes=max_bytes) as plain:
-                for line in LineReader(plain.chunks(), SkippedLines()):
+                for line in LineReader(plain.chunks(), SkippedLines(), media_digest=sha256):
                     if line.byte_end - line.byte_start in self._lengths:
                         self._meet(line, path)
                         if len(self._at_place) == len(self._lines):
@@ -140,12 +141,13 @@ class _Search:
         return [self._found.get(number) or self._lost(line) for number, line in enumerate(self._lines)]
 
     def _meet(self, line: RawLine, path: str) -> None:
+        line_sha256 = line.digest(sha256)
         for number, wanted in enumerate(self._lines):
             is_at_place = line.byte_start == wanted.byte_start
             if number in self._at_place or (number in self._found and not is_at_place):
                 continue
             if line.byte_end - line.byte_start == wanted.byte_end - wanted.byte_start:
-                if line.sha256 != wanted.line_sha256:
+                if line_sha256 != wanted.line_sha256:
                     continue
                 self._found[number] = _read_back(line, wanted, self._agent, path)
                 if is_at_place:

@@ -1,33 +1,58 @@
 """The room's front door: a rollout as a stream of events, and the facts of its thread.
 
-One streaming pass each, in memory bounded by the longest line; every line is decoded at most once. Only a log in which
-the person undid turns is read twice for its events.
+One streaming pass each, in bounded memory; every line is decoded whole at most once. Only a log in which the person
+undid turns is read thrice for its events, and a large one of an agent that allows it is searched for that first.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from memory_pipeline.errors import RolloutError
 from memory_pipeline.records import Agent, Event, EventKind, RolloutFile, Source, ThreadFacts
 from memory_pipeline.rollouts.claude import ClaudeGrammar
 from memory_pipeline.rollouts.codex import ROLLED_BACK, CodexGrammar
-from memory_pipeline.rollouts.grammar import ContentDigest, Draft, Grammar, Sequencer, SessionNotes, Wanted
+from memory_pipeline.rollouts.grammar import (
+    MAX_UNDOABLE_TURNS,
+    MAX_WAITING_BYTES,
+    PASSED,
+    ContentDigest,
+    Draft,
+    Grammar,
+    Record,
+    Sequencer,
+    SessionNotes,
+    Wanted,
+    waiting_bytes,
+)
 from memory_pipeline.rollouts.homes import is_below
-from memory_pipeline.rollouts.jsonl import LineBlock, LineReader, RawLine, SkippedLines, decode_line
+from memory_pipeline.rollouts.jsonl import (
+    LONG_LINE_BYTES,
+    Crc32,
+    LineBlock,
+    LineReader,
+    RawLine,
+    SkippedLines,
+    decode_line,
+    hash_ranges,
+)
 from memory_pipeline.rollouts.lineage import WHOLE_FILE, OwnPart
 from memory_pipeline.rollouts.opening import open_rollout
-from memory_pipeline.rollouts.paths import plain_path
+from memory_pipeline.rollouts.paths import is_windows_path, plain_path
 
 _GRAMMARS: Mapping[Agent, type[Grammar]] = {
     Agent.CODEX: CodexGrammar,
     Agent.CLAUDE: ClaudeGrammar,
 }
 _TITLE_CHARS = 80
-_BRACE = ord("}")
+_DECODING_TAKES = 6  # times the bytes of a long line
+_TITLE_FROM_CHARS = 4000  # so that a title is made of whole words, and no half of a secret
+_MOST_JUDGED = 10_000  # prompts; a direction matters to a short session alone
 _PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
 _OWN_FOLDER = re.compile(r"/\.codex/memories(?:_v2)?(?:/|$)|/\.claude/projects/[^/]+/memory(?:/|$)")
 
@@ -40,7 +65,9 @@ class RolloutReading:
     ``total_lines`` counts every line that is not blank, ``understood_lines`` those of a known type.
     """
 
-    def __init__(self, file: RolloutFile, home: str, *, max_bytes: int, own: OwnPart | None = None) -> None:
+    def __init__(
+        self, file: RolloutFile, home: str, *, max_bytes: int, own: OwnPart | None = None, now: float = math.inf
+    ) -> None:
         self.notes = SessionNotes()
         self.mtime: float | None = None
         self.unknown_types: Mapping[str, int] = {}
@@ -51,6 +78,8 @@ class RolloutReading:
         self._home = home
         self._max_bytes = max_bytes
         self._own = own or WHOLE_FILE
+        self._now = now
+        self._long_line_bytes = 0  # what decoding the line that is read next will take
         self._skipped = SkippedLines()
 
     @property
@@ -64,14 +93,68 @@ class RolloutReading:
         return tuple(self._skipped.places)
 
     def __iter__(self) -> Iterator[Event]:
-        grammar_of = _grammar_of(self._file)
-        undone = self._undone_ranges() if grammar_of.can_undo else ()
-        grammar = grammar_of(Wanted(own=self._own, undone=undone, skipped=self._skipped))
+        grammar = _grammar_of(self._file)(Wanted(own=self._own, skipped=self._skipped))
+        batches = self._batches(grammar)
+        if grammar.can_undo:
+            # The mark that turns were undone comes after them: what may be undone is held back.
+            held, is_all = self._hold_back(batches, grammar.sequencer)
+            if grammar.sequencer.undone or not (is_all or self._holds_no_mark()):
+                held.clear()
+                batches.close()
+                batches = self._batches_that_stand()
+            while held:
+                yield from held.popleft()
+        for batch in batches:
+            yield from batch
+
+    def _hold_back(self, batches: Iterator[list[Event]], sequencer: Sequencer) -> tuple[deque[list[Event]], bool]:
+        """Take events until there are no more, or too much waits; tell whether that was all.
+
+        The events of nearly any log fit. Of a larger one, the whole is searched for the mark of undone turns.
+        """
+        held: deque[list[Event]] = deque()
+        held_bytes = 0
+        for batch in batches:
+            held.append(batch)
+            for event in batch:
+                held_bytes += waiting_bytes(event.text)
+            if held_bytes + sequencer.waiting_bytes + self._long_line_bytes > MAX_WAITING_BYTES:
+                return held, False
+        return held, True
+
+    def hash_lines(self, ranges: Iterable[tuple[int, int]]) -> Mapping[tuple[int, int], str]:
+        """Give the SHA-256 of lines by their byte ranges, which events tell. Few lines are evidence: only they need it.
+
+        Raises:
+            RolloutError: the file vanished, can't be read, or no longer holds such lines.
+        """
+        wanted = set(ranges)
+        with open_rollout(self._file, self._home, max_bytes=self._max_bytes) as plain:
+            hashes = hash_ranges(plain.chunks(), wanted)
+        if len(hashes) < len(wanted):
+            raise RolloutError(f"{self._file.path}: it was cut while it was read; the next run reads it again")
+        return hashes
+
+    def _batches(self, grammar: Grammar) -> Generator[list[Event], None, None]:
         ready = grammar.sequencer.ready
         for _ in self._steps(grammar):
-            for draft in ready:
-                yield draft.event()
+            batch = [draft.event() for draft in ready]
             ready.clear()
+            yield batch
+
+    def _batches_that_stand(self) -> Generator[list[Event], None, None]:
+        """Read anew, without what the person undid."""
+        first = RolloutReading(self._file, self._home, max_bytes=self._max_bytes, own=self._own, now=self._now)
+        undone: Sequence[tuple[int, int]] = ()
+        for sequencer in first.facts_drafts(ContentDigest()):
+            undone = sequencer.undone
+        self._skipped = SkippedLines()
+        return self._batches(_grammar_of(self._file)(Wanted(own=self._own, undone=undone, skipped=self._skipped)))
+
+    def _holds_no_mark(self) -> bool:
+        """Whether no turn was undone anywhere in the log: it does not hold the mark of it."""
+        with open_rollout(self._file, self._home, max_bytes=self._max_bytes) as plain:
+            return not _mentions(plain.chunks(), ROLLED_BACK)
 
     def facts_drafts(self, digest: ContentDigest) -> Iterator[Sequencer]:
         """Read lean, for the facts alone: yield whenever drafts are ready, or turns were undone, and at the end."""
@@ -80,26 +163,21 @@ class RolloutReading:
             yield grammar.sequencer
             grammar.sequencer.ready.clear()
 
-    def _undone_ranges(self) -> Sequence[tuple[int, int]]:
-        """Find what the person undid. Only a log that holds the mark of it is read twice."""
-        with open_rollout(self._file, self._home, max_bytes=self._max_bytes) as plain:
-            if not _mentions(plain.chunks(), ROLLED_BACK):
-                return ()
-        first = RolloutReading(self._file, self._home, max_bytes=self._max_bytes, own=self._own)
-        undone: Sequence[tuple[int, int]] = ()
-        for sequencer in first.facts_drafts(ContentDigest()):
-            undone = sequencer.undone
-        return undone
-
     def _steps(self, grammar: Grammar) -> Iterator[None]:
-        """Read line by line; stop whenever the grammar has something ready, and at the end."""
+        """Read line by line; stop whenever the grammar has something ready, before a long line, and at the end."""
         with open_rollout(self._file, self._home, max_bytes=self._max_bytes) as plain:
             self.mtime = plain.mtime
-            lines = LineReader(plain.chunks(), self._skipped, hashes=grammar.sequencer.digest is None)
+            grammar.notes.written_at, grammar.notes.now = plain.mtime, self._now
+            media_digest = None if grammar.sequencer.digest is None else Crc32
+            lines = LineReader(plain.chunks(), self._skipped, media_digest=media_digest)
             try:
                 for block in lines.blocks():
                     if block.line is not None:
-                        self._read_line(grammar, block.line)
+                        if len(block.line.raw) >= LONG_LINE_BYTES:
+                            self._long_line_bytes = _DECODING_TAKES * len(block.line.raw)
+                            yield
+                            self._long_line_bytes = 0
+                        self._read_spanning_line(grammar, block.line)
                         yield
                     else:
                         yield from self._read_block(grammar, lines, block)
@@ -115,7 +193,7 @@ class RolloutReading:
                 self.record_hashes = grammar.record_hashes()
 
     def _read_block(self, grammar: Grammar, lines: LineReader, block: LineBlock) -> Iterator[None]:
-        """Read the lines of a block; most are only glanced at, where they stand. Stop when something is ready."""
+        """Read the lines of a block. Stop when something is ready."""
         data, begin, number = block.data, block.begin, block.number
         offset = block.byte_start - begin  # of the data, in the plain text
         own_from = self._own.own_from_byte - offset
@@ -123,37 +201,34 @@ class RolloutReading:
         undone_before = len(undone)
         while begin < block.end:
             end = data.index(b"\n", begin)
-            lines.last_number = number
-            # What ends in a brace is not blank, and no line of a block is longer than a chunk.
-            seen = glance(data, begin, end) if begin >= own_from and data[end - 1] == _BRACE else None
-            if seen is None:
-                line = lines.line(number, offset + begin, data[begin:end])
-                if line is not None:
-                    self._decode(grammar, line)
-            else:
+            raw = data[begin:end]
+            seen = glance(raw) if begin >= own_from else None
+            if seen is PASSED:
+                # It is neither blank nor too long: no line of a block is longer than a chunk.
                 lines.total_lines += 1
-                if seen:
-                    grammar.read(seen, RawLine(number, offset + begin, data[begin:end]))
+            else:
+                line = lines.line(number, offset + begin, raw)
+                if line is not None:
+                    self._read_line(grammar, line, seen)
             begin, number = end + 1, number + 1
             if ready or len(undone) != undone_before:
                 undone_before = len(undone)
                 yield
+        lines.last_number = number - 1
 
-    def _read_line(self, grammar: Grammar, line: RawLine) -> None:
-        is_own = line.byte_start >= self._own.own_from_byte
-        glanced = is_own and line.is_whole and line.raw.endswith(b"}")
-        seen = grammar.glance(line.raw, 0, len(line.raw)) if glanced else None
-        if seen is None:
-            self._decode(grammar, line)
-        elif seen:
-            grammar.read(seen, line)
+    def _read_spanning_line(self, grammar: Grammar, line: RawLine) -> None:
+        seen = grammar.glance(line.raw) if line.byte_start >= self._own.own_from_byte else None
+        if seen is not PASSED:
+            self._read_line(grammar, line, seen)
 
-    def _decode(self, grammar: Grammar, line: RawLine) -> None:
+    def _read_line(self, grammar: Grammar, line: RawLine, seen: Record | None) -> None:
         if line.byte_start < self._own.own_from_byte:
             grammar.read_inherited(line)
-            return
-        for record in decode_line(line, self._skipped):
-            grammar.read(record, line)
+        elif seen is not None:
+            grammar.read(seen, line)
+        else:
+            for record in decode_line(line, self._skipped):
+                grammar.read(record, line)
 
 
 def _grammar_of(file: RolloutFile) -> type[Grammar]:
@@ -198,18 +273,20 @@ def read_facts(
     gives_direction: Callable[[str], bool] | None = None,
     redact_text: Callable[[str], str] | None = None,
     own: OwnPart | None = None,
+    now: float = math.inf,
 ) -> ThreadFacts:
     """Read what the index and the gates need to know of a thread.
 
     ``own_folders`` are our workspace folders: a session that ran inside one is our own. The two functions default to
     those of ``directions`` and ``redact``. ``own`` says which part of the file is its own thread's: nothing else
-    counts, and the times are those of that part; ``record_hashes`` lists every record of the file all the same.
+    counts, and the times are those of that part; ``record_hashes`` lists every record of the file all the same. A time
+    later than ``now`` is told as the newest alone.
 
     Raises:
         RolloutError: it vanished, is not a regular file, lies outside the agent's logs, or may not be read.
     """
     redact_text = redact_text or _default_redaction()
-    reading = read_events(file, home, max_bytes=max_bytes, own=own)
+    reading = RolloutReading(file, home, max_bytes=max_bytes, own=own, now=now)
     tally = _Tally(gives_direction or _default_direction())
     digest = ContentDigest()
     for sequencer in reading.facts_drafts(digest):
@@ -229,6 +306,7 @@ def read_facts(
         title=_title(tally.first_prompt, redact_text),
         started_at=notes.started_at,
         updated_at=_not_after(notes.last_at, reading.mtime),
+        newest_at=_not_after(notes.newest_at, reading.mtime),
         prompt_count=tally.prompt_count,
         result_chars=tally.result_chars,
         gives_direction=tally.direction,
@@ -247,7 +325,7 @@ def read_facts(
     )
 
 
-@dataclass(kw_only=True, slots=True)
+@dataclass(slots=True)
 class _Unit:
     """What was said since one prompt that a rollback can undo to."""
 
@@ -264,53 +342,80 @@ class _Tally:
 
     def __init__(self, gives_direction: Callable[[str], bool]) -> None:
         self._gives_direction = gives_direction
-        self._units = [_Unit(start=-1)]
+        self._settled = _Unit(-1)  # what no rollback reaches any longer
+        self._units: deque[_Unit] = deque()
+        self._prompts_seen = 0
+        self._directions = 0  # in how many of the units one is given
         self._undone = 0
 
     def add(self, draft: Draft) -> None:
         """Count one settled draft."""
         if draft.opens_unit:
-            self._units.append(_Unit(start=draft.line.byte_start))
-        unit = self._units[-1]
+            self._units.append(_Unit(draft.line.byte_start))
+            if len(self._units) > MAX_UNDOABLE_TURNS:
+                self._settle(self._units.popleft())
+        unit = self._unit_of(draft)
         unit.external = unit.external or draft.external
         if draft.kind is EventKind.PROMPT:
             unit.prompt_count += 1
-            unit.first_prompt = unit.first_prompt if unit.first_prompt is not None else draft.text
-            unit.direction = unit.direction or (not self.direction and self._gives_direction(draft.text))
+            if unit.first_prompt is None:
+                unit.first_prompt = draft.text.lstrip()[:_TITLE_FROM_CHARS]
+            self._prompts_seen += 1
+            if not self.direction and self._prompts_seen <= _MOST_JUDGED and self._gives_direction(draft.text):
+                unit.direction = True
+                self._directions += unit is not self._settled
         elif draft.kind is EventKind.FINAL_ANSWER:
             unit.result_chars += len(draft.text)
+
+    def _unit_of(self, draft: Draft) -> _Unit:
+        # By its place: what only an event told may be settled later than a prompt that follows it.
+        start = draft.line.byte_start
+        return next((unit for unit in reversed(self._units) if unit.start <= start), self._settled)
 
     def undo(self, ranges: Sequence[tuple[int, int]]) -> None:
         """Take out the units that the newest ranges undo."""
         for start, _ in ranges[self._undone :]:
-            while self._units[-1].start >= start:
-                self._units.pop()
+            while self._units and self._units[-1].start >= start:
+                self._directions -= self._units.pop().direction
         self._undone = len(ranges)
+
+    def _settle(self, unit: _Unit) -> None:
+        settled = self._settled
+        settled.prompt_count += unit.prompt_count
+        settled.result_chars += unit.result_chars
+        settled.external = settled.external or unit.external
+        settled.direction = settled.direction or unit.direction
+        self._directions -= unit.direction
+        settled.first_prompt = unit.first_prompt if settled.first_prompt is None else settled.first_prompt
 
     @property
     def direction(self) -> bool:
         """Whether a prompt that stands gives a direction."""
-        return any(unit.direction for unit in self._units)
+        return self._settled.direction or self._directions > 0
 
     @property
     def external(self) -> bool:
         """Whether words from outside the machine stand in it."""
-        return any(unit.external for unit in self._units)
+        return any(unit.external for unit in self._standing())
 
     @property
     def prompt_count(self) -> int:
         """How many prompts of the person stand."""
-        return sum(unit.prompt_count for unit in self._units)
+        return sum(unit.prompt_count for unit in self._standing())
 
     @property
     def result_chars(self) -> int:
         """How long the final answers that stand are, together."""
-        return sum(unit.result_chars for unit in self._units)
+        return sum(unit.result_chars for unit in self._standing())
 
     @property
     def first_prompt(self) -> str | None:
-        """The first prompt that stands."""
-        return next((unit.first_prompt for unit in self._units if unit.first_prompt is not None), None)
+        """The beginning of the first prompt that stands."""
+        return next((unit.first_prompt for unit in self._standing() if unit.first_prompt is not None), None)
+
+    def _standing(self) -> Iterator[_Unit]:
+        yield self._settled
+        yield from self._units
 
 
 def _is_plain_id(thread_id: str | None) -> bool:
@@ -319,12 +424,19 @@ def _is_plain_id(thread_id: str | None) -> bool:
 
 
 def is_own_folder(cwd: str | None, own_folders: Sequence[str]) -> bool:
-    """Whether a session ran inside a memory workspace: one of ours, or Codex's own."""
+    """Whether a session ran inside a memory workspace: one of ours, or Codex's own, by its name or by a link."""
     folder = plain_path(cwd)
     if folder is None:
         return False
-    ours = [own for own in map(plain_path, own_folders) if own is not None]
-    return bool(_OWN_FOLDER.search(folder)) or any(is_below(folder, own) for own in ours)
+    ours = {place for own in map(plain_path, own_folders) if own is not None for place in (own, _real(own))}
+    return any(
+        _OWN_FOLDER.search(place) is not None or any(is_below(place, own) for own in ours)
+        for place in (folder, _real(folder))
+    )
+
+
+def _real(folder: str) -> str:
+    return folder if is_windows_path(folder) else os.path.realpath(folder)
 
 
 def memory_folders(agent: Agent, home: str) -> tuple[str, ...]:

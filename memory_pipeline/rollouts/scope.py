@@ -57,11 +57,21 @@ def project_key(cwd: str | None, git_remote: str | None) -> str:
     return _remote_key(git_remote) or plain_path(cwd) or NO_FOLDER
 
 
-def find_git(cwd: str | None) -> GitPlace | None:
-    """Find the repository around a folder by reading ``.git`` on disk, None when there is none or it is gone."""
+def find_git(cwd: str | None, *, person_home: str | None = None) -> GitPlace | None:
+    """Find the repository around a folder by reading ``.git`` on disk, None when there is none or it is gone.
+
+    A folder that is gone belongs to the repository in whose root it lay, however deep. Where a plain folder of that
+    repository stands between, or the root is ``person_home`` (by default that of who runs this), what is gone may as
+    well have been a repository of its own.
+    """
     folder = plain_path(cwd)
-    if folder is None or is_windows_path(folder) or not _is_folder(folder):
+    if folder is None or is_windows_path(folder):
         return None
+    if not _is_folder(folder):
+        left = _nearest_left(folder)
+        home = person_home or os.path.expanduser("~")  # noqa: PTH111 - a path raises where there is no home
+        is_home = left is not None and _same_file(left, home)
+        return _place_at(left) if left is not None and not is_home else None
     while True:
         place = _place_at(folder)
         if place is not None:
@@ -70,6 +80,13 @@ def find_git(cwd: str | None) -> GitPlace | None:
         if parent == folder:
             return None
         folder = parent
+
+
+def _nearest_left(folder: str) -> str | None:
+    """Give the nearest folder above one that is gone, None where something else stands in its way."""
+    while not os.path.lexists(folder):
+        folder = posixpath.dirname(folder)
+    return folder if _is_folder(folder) else None
 
 
 def _is_folder(path: str) -> bool:

@@ -15,6 +15,9 @@ from memory_pipeline.store.connection import immediate
 from memory_pipeline.store.extractions import store_extraction
 from memory_pipeline.store.threads import move_entries, refresh_claimable, select_threads, unlink_strays
 
+#: Longer than any backoff or Retry-After lets wait, and than any lease lasts.
+_LONGEST_WAIT_SECONDS = 30 * 86_400.0
+
 _DUE = """
     j.claimable = 1 AND (
         j.state = 'pending'
@@ -63,6 +66,18 @@ class Jobs:
                 [(thread_id,) for thread_id, gate in gates.items() if gate is None],
             )
             refresh_claimable(connection, gates)
+
+    def shorten_waits(self, *, now: float) -> None:
+        """Bring waits and leases to an end that are longer than any is made: our clock ran ahead when they were."""
+        limit = {"limit": now + _LONGEST_WAIT_SECONDS}
+        too_long = "SELECT 1 FROM jobs WHERE retry_at > :limit OR lease_until > :limit"
+        too_long += " UNION ALL SELECT 1 FROM provider_rests WHERE rest_until > :limit"
+        if not self._connect().execute(too_long, limit).fetchone():
+            return
+        with immediate(self._connect()) as connection:
+            connection.execute("UPDATE jobs SET retry_at = NULL WHERE retry_at > :limit", limit)
+            connection.execute("UPDATE jobs SET lease_until = 0 WHERE lease_until > :limit", limit)
+            connection.execute("UPDATE provider_rests SET rest_until = NULL WHERE rest_until > :limit", limit)
 
     def count_due(self, *, now: float) -> int:
         """Count the jobs that a claim could take now."""

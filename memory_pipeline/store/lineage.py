@@ -58,7 +58,7 @@ class Lineage:
         rows = self._connect().execute(
             """
             SELECT thread_id, rollout_path FROM threads WHERE claimed_records IS NOT NULL AND present = 1
-            ORDER BY updated_at, rollout_path
+            ORDER BY max(updated_at, newest_at), rollout_path
             """
         )
         return [OpenClaim(thread_id=row["thread_id"], rollout_path=row["rollout_path"]) for row in rows]

@@ -73,6 +73,7 @@ _FIRST_SCHEMA = (
         title TEXT,
         started_at REAL,
         updated_at REAL NOT NULL,
+        newest_at REAL NOT NULL DEFAULT 0,
         prompt_count INTEGER NOT NULL,
         result_chars INTEGER NOT NULL,
         gives_direction INTEGER NOT NULL,

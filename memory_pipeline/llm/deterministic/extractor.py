@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memory_pipeline.llm.deterministic.endings import outcome_of
 from memory_pipeline.llm.deterministic.learned import changed_files, find_commands, find_failures
-from memory_pipeline.llm.deterministic.stated import find_stated
+from memory_pipeline.llm.deterministic.stated import MOST_STATED, Stated, find_stated
 from memory_pipeline.llm.deterministic.steps import read_steps
 from memory_pipeline.llm.deterministic.summary import write_slug, write_summary
 from memory_pipeline.llm.deterministic.tasks import SessionTask, cut_into_tasks
@@ -24,7 +24,8 @@ class DeterministicExtractor:
         del deadline
         steps = read_steps(evidence.rows, evidence.cwd)
         tasks = cut_into_tasks(evidence.rows, steps)
-        drafts = _drafts(tasks)
+        said = find_stated(tasks)
+        drafts = _drafts(tasks, said[:MOST_STATED])
         if not any(draft.entries for draft in drafts):
             return _NOTHING
         told = [pair for pair in zip(tasks, drafts, strict=True) if pair[1].entries or _was_worked_on(pair[0])]
@@ -32,15 +33,15 @@ class DeterministicExtractor:
             rollout_summary=write_summary(told),
             rollout_slug=write_slug(told),
             tasks=tuple(draft for _, draft in told),
+            saw_all_rows=len(said) <= MOST_STATED,
         )
 
     def close(self) -> None:
         """Nothing is held open."""
 
 
-def _drafts(tasks: tuple[SessionTask, ...]) -> list[TaskDraft]:
+def _drafts(tasks: tuple[SessionTask, ...], said: tuple[Stated, ...]) -> list[TaskDraft]:
     entries: list[list[EntryDraft]] = [[] for _ in tasks]
-    said = find_stated(tasks)
     for stated in said:
         entries[stated.task].append(stated.entry)
     for index, task in enumerate(tasks):

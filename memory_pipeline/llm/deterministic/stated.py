@@ -7,12 +7,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from memory_pipeline.directions import Direction, find_directions, own_words, sentences
-from memory_pipeline.likeness import contradicts, same_condition, same_statement
+from memory_pipeline.likeness import contradicts, same_condition, same_statement, signature
 from memory_pipeline.llm.deterministic.steps import commands_the_reader
 from memory_pipeline.llm.deterministic.tasks import SessionTask, is_prompt
 from memory_pipeline.records import EntryDraft, EntryKind, EventKind, EvidenceRow
 from memory_pipeline.statements import clean_statement, one_line
 
+#: What one session states is compared each with each; what goes beyond this is left out.
+MOST_STATED = 120
 _MOST_ROWS = 6
 _CONDITION_MAX_CHARS = 120
 
@@ -26,7 +28,10 @@ class Stated:
 
 
 def find_stated(tasks: tuple[SessionTask, ...]) -> tuple[Stated, ...]:
-    """Return what the person stated in the whole session, each once; what they took back later is left out."""
+    """Return what the person stated in the whole session, each once; what they took back later is left out.
+
+    One more than ``MOST_STATED`` shows that there was more.
+    """
     kept: list[Stated] = []
     answer: EvidenceRow | None = None
     for index, task in enumerate(tasks):
@@ -87,7 +92,11 @@ def _option_text(answer: str, name: str) -> str | None:
 
 def _with(kept: list[Stated], new: Stated) -> list[Stated]:
     """Add a statement: the same one said again gains a line of evidence, and one it contradicts goes."""
+    keys = signature(new.entry.statement)
+    related = [not keys.isdisjoint(signature(old.entry.statement)) for old in kept]
     for index, old in enumerate(kept):
+        if not related[index]:
+            continue
         alike = old.entry.scope == new.entry.scope and (
             old.entry.kind == new.entry.kind or {old.entry.kind, new.entry.kind} == _RULES
         )
@@ -98,13 +107,14 @@ def _with(kept: list[Stated], new: Stated) -> list[Stated]:
             return kept
     remaining = [
         old
-        for old in kept
+        for old, is_related in zip(kept, related, strict=True)
         if not (
-            contradicts(old.entry.statement, new.entry.statement)
+            is_related
+            and contradicts(old.entry.statement, new.entry.statement)
             and (old.entry.condition == new.entry.condition or same_condition(old.entry.condition, new.entry.condition))
         )
     ]
-    return [*remaining, new]
+    return [*remaining, new][: MOST_STATED + 1]
 
 
 _FEW_WORDS = 3

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from deterministic_sessions import chinese_session, corrected_session, flaky_test, interrupted_session
+from deterministic_sessions import Session, chinese_session, corrected_session, flaky_test, interrupted_session
 
 from memory_pipeline.llm.deterministic import DeterministicExtractor
+from memory_pipeline.llm.deterministic.stated import MOST_STATED
 from memory_pipeline.records import EntryDraft, Evidence, ExtractionAnswer
 
 
@@ -138,3 +139,19 @@ def test_every_entry_cites_rows_that_exist_and_stated_ones_cite_the_person() -> 
             assert set(entry.evidence) <= set(speakers)
             if entry.kind in {"preference", "procedure", "decision"}:
                 assert "user" in {speakers[number] for number in entry.evidence}
+
+
+def test_more_statements_than_there_is_room_for_make_the_reading_partial() -> None:
+    """A session of hundreds of rules gives the first ones, and says that it had more; a repeated one is no more."""
+    session = Session()
+    for number in range(MOST_STATED + 40):
+        session.person(f"Always use tool{number} for the report part{number}.")
+    answer = extract(session.evidence())
+    statements = [text for _, text in said(answer)]
+    assert len(statements) == MOST_STATED
+    assert "tool0" in statements[0]
+    assert not answer.saw_all_rows
+    again = Session()
+    for _ in range(MOST_STATED + 40):
+        again.person("Always use ruff for the lint.")
+    assert extract(again.evidence()).saw_all_rows

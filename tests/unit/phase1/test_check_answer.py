@@ -316,11 +316,11 @@ def test_duplicates_and_floods_are_dropped_and_counted() -> None:
     twice = answer(tasks=(TaskDraft(title="t", outcome="success", entries=(draft(), draft())),) * 2)
     checked = check_answer(twice, shown())
     assert sum(len(task.entries) for task in checked.tasks) == 1
-    assert checked.dropped_entries == {"duplicate": 3}
+    assert (checked.dropped_entries, checked.coverage) == ({"duplicate": 3}, Coverage.HIGH)
     flood = answer(*(draft(statement=f"Rule {number} holds.") for number in range(MOST_ENTRIES + 5)))
     checked = check_answer(flood, shown())
     assert len(checked.tasks[0].entries) == MOST_ENTRIES
-    assert checked.dropped_entries == {"too_many": 5}
+    assert (checked.dropped_entries, checked.coverage) == ({"too_many": 5}, Coverage.PARTIAL)
 
 
 def test_entries_of_tasks_beyond_the_most_are_counted() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import tracemalloc
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -95,15 +96,19 @@ def event(kind: EventKind, text: str, *, line: int = 1, turn: int = 0, **fields:
         "byte_start": line * 1000,
         "byte_end": line * 1000 + 999,
         "line_number": line,
-        "line_sha256": f"{line:064d}",
     }
     return Event(kind=kind, text=text, turn=turn, **(known | fields))
+
+
+def hashes_of(ranges: Iterable[tuple[int, int]]) -> dict[tuple[int, int], str]:
+    """Stand for the hashes of lines: the number of each."""
+    return {(start, end): f"{start // 1000:064d}" for start, end in ranges}
 
 
 def build(*events: Event, window: int = 200_000, withhold: bool = True, complete: bool = True) -> Evidence:
     """Build the evidence of these events."""
     builder = EvidenceBuilder(window_tokens=window, withhold_external=withhold)
-    return build_evidence(events, THREAD, builder, is_complete=lambda: complete)
+    return build_evidence(events, THREAD, builder, is_complete=lambda: complete, hash_lines=hashes_of)
 
 
 def tokens_of(evidence: Evidence) -> int:
@@ -215,7 +220,7 @@ def test_completeness_is_asked_after_the_last_event() -> None:
         read.append(2)
 
     builder = EvidenceBuilder(window_tokens=200_000, withhold_external=True)
-    evidence = build_evidence(events(), THREAD, builder, is_complete=lambda: read != [1, 2])
+    evidence = build_evidence(events(), THREAD, builder, is_complete=lambda: read != [1, 2], hash_lines=hashes_of)
     assert evidence.coverage is Coverage.PARTIAL
 
 
@@ -271,7 +276,7 @@ def test_memory_that_was_read_back_is_an_echo(command: str | None, text: str) ->
         event(EventKind.TOOL_CALL, "", call_id="two", command="cat README.md"),
         event(EventKind.TOOL_RESULT, "# Shop", call_id="two"),
     ]
-    evidence = build_evidence(events, THREAD, builder, is_complete=lambda: True)
+    evidence = build_evidence(events, THREAD, builder, is_complete=lambda: True, hash_lines=hashes_of)
     assert [row.text for row in evidence.rows if row.kind is EventKind.TOOL_RESULT] == [ECHO, "# Shop"]
 
 
@@ -433,6 +438,7 @@ def test_the_same_events_give_the_same_evidence(store: Store) -> None:
             dataclasses.replace(thread),
             EvidenceBuilder(window_tokens=4_000, withhold_external=True),
             is_complete=lambda: True,
+            hash_lines=hashes_of,
         )
         for _ in range(2)
     )

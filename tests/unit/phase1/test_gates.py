@@ -94,6 +94,18 @@ def test_a_log_of_which_nothing_is_understood_is_unreadable(thread: IndexedThrea
     assert _gate(thread, total_lines=5, understood_lines=0) is Gate.UNREADABLE
 
 
+def test_a_file_of_which_only_the_loss_is_known_is_unreadable(thread: IndexedThread) -> None:
+    """Half a packed file without a whole line is no empty session."""
+    assert _gate(thread, total_lines=0, skipped_lines={"cut_frame": 1}) is Gate.UNREADABLE
+
+
+def test_a_packed_log_that_unpacks_past_the_limit_is_oversize(thread: IndexedThread) -> None:
+    """What is packed is judged by its plain text; of a plain file, the size tells, so that the limit can be raised."""
+    cut: dict[str, Any] = {"skipped_lines": {"past_limit": 1}, "total_lines": 0}
+    assert _gate(thread, rollout_path="/x/rollout-a.jsonl.zst", **cut) is Gate.OVERSIZE
+    assert _gate(thread, skipped_lines={"past_limit": 1}) is None
+
+
 @pytest.mark.parametrize("source", [Source.HEADLESS, Source.OTHER])
 def test_sources_are_extracted_where_the_settings_name_them(thread: IndexedThread, source: Source) -> None:
     """Only listed sources pass, and a listed one does."""

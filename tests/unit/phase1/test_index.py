@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import threading
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -26,8 +27,11 @@ ONE, TWO = thread_id_of(1), thread_id_of(2)
 class FixedClock:
     """A clock that stands."""
 
+    def __init__(self, now: float = NOW) -> None:
+        self._now = now
+
     def now(self) -> float:
-        return NOW
+        return self._now
 
 
 class Machine:
@@ -274,6 +278,62 @@ def test_a_remote_in_one_log_scopes_the_folder_in_every_log(machine: Machine) ->
     _session(remote="git@Example.org:sam/shop.git").write(machine.codex)
     machine.look()
     assert {thread.scope for thread in machine.store.threads.every()} == {"project:example.org/sam/shop"}
+
+
+def test_an_old_codex_fork_yields_its_own_part_and_goes_on_doing_so(machine: Machine) -> None:
+    """A fork that does not say so, but holds its parent's meta, counts from its own first words, also when it grows."""
+    parent = _session().prompt("And the cart.").answer("The cart too.")
+    parent.write(machine.codex)
+    forked_at = START + timedelta(hours=5)
+    fork = CodexSession(thread_id=TWO, start=forked_at)
+    fork.lines += [dict(copied, timestamp=fork.lines[0]["timestamp"]) for copied in parent.lines]
+    fork.prompt("Rename the shop.").answer("It is renamed.").write(machine.codex)
+    machine.look()
+    assert (machine.thread(TWO).prompt_count, machine.thread(TWO).title) == (1, "Rename the shop.")
+    fork.prompt("And its logo.").write(machine.codex)
+    machine.look()
+    assert (machine.thread(TWO).prompt_count, machine.thread(TWO).title) == (2, "Rename the shop.")
+    assert machine.thread(ONE).prompt_count == 2
+
+
+def _gate_at(machine: Machine, now: float) -> Gate | None:
+    """Look and gate under a clock that stands at ``now``; returns what holds the first thread back."""
+    clock = FixedClock(now)
+    index_rollouts(machine.config, machine.store, clock)
+    apply_gates(machine.config, machine.store, clock, force=False)
+    return machine.thread(ONE).gate
+
+
+def test_a_log_with_a_stamp_of_another_century_is_not_too_recent_each_time_it_is_touched(machine: Machine) -> None:
+    """The newest honest time counts, whatever one record says and whenever the file is touched."""
+    session = CodexSession(thread_id=ONE).prompt("Always mend the checkout.").answer("It is mended.")
+    session.lines[1]["timestamp"] = "2098-01-01T00:00:00.000Z"
+    path = session.write(machine.codex)
+    for now in (NOW, NOW + 60):
+        os.utime(path, (now, now))
+        assert _gate_at(machine, now) is None
+        assert machine.thread(ONE).updated_at == START.timestamp() + 40
+
+
+def test_a_log_whose_file_is_of_another_century_too_is_extracted_and_does_not_jump_the_queue(machine: Machine) -> None:
+    """The last time that has come counts."""
+    session = CodexSession(thread_id=ONE).prompt("Always mend the checkout.").answer("It is mended.")
+    session.lines[1]["timestamp"] = "2098-01-01T00:00:00.000Z"
+    path = session.write(machine.codex)
+    os.utime(path, (4_100_000_000, 4_100_000_000))
+    assert _gate_at(machine, NOW) is None
+    assert machine.thread(ONE).updated_at == START.timestamp() + 40
+
+
+def test_a_first_look_under_a_clock_far_in_the_past_freezes_nothing(machine: Machine) -> None:
+    """Once the clock is right, the thread has its true time and is extracted."""
+    path = CodexSession(thread_id=ONE).prompt("Always mend the checkout.").answer("It is mended.").write(machine.codex)
+    os.utime(path, (START.timestamp() + 40, START.timestamp() + 40))
+    past = START.timestamp() - 700 * 86_400
+    assert _gate_at(machine, past) is Gate.TOO_RECENT
+    assert machine.thread(ONE).updated_at == past
+    assert _gate_at(machine, NOW) is None
+    assert machine.thread(ONE).updated_at == START.timestamp() + 40
 
 
 def test_a_stopped_look_keeps_what_it_read_and_goes_on_next_time(machine: Machine) -> None:

@@ -91,6 +91,82 @@ def test_a_broken_payload_of_codex_is_a_loss_at_its_line(codex: Logs, broken: di
     assert (facts.skipped_places, facts.prompt_count) == (((4, "bad_payload"),), 2)
 
 
+def call(**fields: Any) -> dict[str, Any]:
+    """Give a call of a tool of Codex."""
+    return row("response_item", {"type": "function_call", "name": "f", "arguments": "{}", "call_id": "c"} | fields)
+
+
+def output(value: Any, kind: str = "function_call_output") -> dict[str, Any]:
+    """Give what a call of Codex gave."""
+    return row("response_item", {"type": kind, "call_id": "c", "output": value})
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        call(arguments=5),
+        call(arguments=None),
+        call(arguments=["x"]),
+        call(name=None),
+        call(type="custom_tool_call", input=5),
+        row("response_item", {"type": "local_shell_call", "call_id": "c", "action": {"command": 5}}),
+        output(5),
+        output(None),
+        output([5]),
+        output([{"type": "output_text", "text": 5}]),
+        output({"content": 5}),
+        output(True, "custom_tool_call_output"),
+    ],
+    ids=packed,
+)
+def test_a_call_or_output_with_something_else_in_its_place_is_counted(codex: Logs, broken: dict[str, Any]) -> None:
+    """What of it can be read is told, and that some could not is a loss at its line."""
+    events, reading = codex.reading([META, said("a"), broken, said("b")])
+    assert [event.text for event in events if event.kind is EventKind.PROMPT] == ["a", "b"]
+    assert len(events) == 3
+    assert reading.skipped_places == ((3, "bad_payload"),)
+
+
+@pytest.mark.parametrize(
+    "fine",
+    [
+        call(),
+        call(arguments={"cmd": "ls"}),
+        call(type="custom_tool_call", input=""),
+        call(type="tool_search_call", arguments=None),
+        output(""),
+        output([]),
+        output([{"type": "input_image", "image_url": "x"}]),
+        output({"content": "x", "success": True}),
+        output({"any": 1}),
+    ],
+    ids=packed,
+)
+def test_calls_and_outputs_of_every_known_shape_are_no_loss(codex: Logs, fine: dict[str, Any]) -> None:
+    """Empty ones are whole."""
+    assert codex.reading([META, said("a"), fine, said("b")])[1].skipped_lines == {}
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "tool_use", "id": "c", "name": "Bash", "input": 5},
+        {"type": "tool_use", "id": "c", "name": 5, "input": {}},
+        {"type": "tool_result", "tool_use_id": "c", "content": 5},
+        {"type": "tool_result", "tool_use_id": "c", "content": [5]},
+    ],
+    ids=packed,
+)
+def test_a_broken_call_or_result_of_claude_is_counted(claude: Logs, block: dict[str, Any]) -> None:
+    """The same holds for the blocks of a transcript; a result without content is whole."""
+    kind = "assistant" if block["type"] == "tool_use" else "user"
+    events, reading = claude.reading([talk("user", "a"), talk(kind, [block]), talk("user", "b")])
+    assert [event.text for event in events if event.kind is EventKind.PROMPT] == ["a", "b"]
+    assert reading.skipped_places == ((2, "bad_payload"),)
+    bare = talk("user", [{"type": "tool_result", "tool_use_id": "c"}])
+    assert claude.reading([talk("user", "a"), bare])[1].skipped_lines == {}
+
+
 @pytest.mark.parametrize(
     "broken",
     [

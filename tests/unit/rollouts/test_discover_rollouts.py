@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -111,3 +112,25 @@ def test_a_missing_home_yields_nothing_and_is_explained(tmp_path: Path, agent: A
     assert str(missing) in (home_problem(agent, str(missing)) or "")
     assert "not a folder" in (home_problem(agent, str(touch(tmp_path / "file"))) or "")
     assert home_problem(agent, str(tmp_path)) is None
+
+
+@pytest.mark.parametrize("agent", [Agent.CODEX, Agent.CLAUDE])
+def test_a_folder_that_can_not_be_listed_is_told_and_holds_up_nothing(tmp_path: Path, agent: Agent) -> None:
+    """The sentence names it; what lies elsewhere is found. One that just vanished is no problem."""
+    top = "sessions" if agent is Agent.CODEX else "projects"
+    for name, thread in (("a-locked", ONE), ("b-gone", ONE), ("c-open", TWO)):
+        touch(tmp_path / top / name / f"{thread}.jsonl")
+    faults = {"a-locked": PermissionError(13, "Permission denied"), "b-gone": FileNotFoundError(2, "gone")}
+
+    def scan(folder: str) -> Any:
+        fault = faults.get(os.path.basename(folder))  # noqa: PTH119
+        if fault is not None:
+            raise fault
+        return os.scandir(folder)
+
+    told: list[str] = []
+    files = list(find_rollouts(agent, str(tmp_path), tell=told.append, scan=scan))
+    assert [file.thread_id for file in files] == [TWO]
+    assert len(told) == 1
+    assert f"{tmp_path}/{top}/a-locked" in told[0]
+    assert "Permission denied" in told[0]

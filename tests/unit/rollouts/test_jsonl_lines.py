@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_pipeline.rollouts.jsonl import LineReader, RawLine, SkippedLines, decode_line
+from memory_pipeline.rollouts.jsonl import LineReader, RawLine, SkippedLines, decode_line, hash_ranges
 
 GOOD = b'{"n":1}'
 
@@ -30,13 +31,24 @@ def decoded(content: bytes) -> tuple[list[dict[str, Any]], dict[str, int]]:
 
 
 def test_byte_ranges_point_at_the_line_without_its_end() -> None:
-    """A range cut out of the file is the line, its hash is the line's, blank lines keep the count of numbers."""
+    """A range cut out of the file is the line, and blank lines keep the count of numbers."""
     content = b'{"a":1}\n\n{"b":2}\r\n{"c":3}'
     lines, reader, _ = read(content, chunk=3)
     assert [content[line.byte_start : line.byte_end] for line in lines] == [b'{"a":1}', b'{"b":2}', b'{"c":3}']
     assert [line.number for line in lines] == [1, 3, 4]
-    assert lines[1].sha256 == hashlib.sha256(b'{"b":2}').hexdigest()
     assert reader.total_lines == 3
+
+
+@settings(max_examples=100)
+@given(st.lists(st.binary(min_size=1, max_size=9), max_size=8), st.sets(st.integers(0, 7)), st.integers(1, 20))
+def test_hashes_are_those_of_the_lines_asked_for(lines: list[bytes], asked: set[int], chunk: int) -> None:
+    """However the text is cut into chunks; a line beyond its end has none."""
+    content = b"".join(line + b"\n" for line in lines)
+    starts = [0, *itertools.accumulate(len(line) + 1 for line in lines)]
+    ranges = {(starts[n], starts[n] + len(lines[n])): lines[n] for n in asked if n < len(lines)}
+    pieces = [content[start : start + chunk] for start in range(0, len(content), chunk)]
+    told = hash_ranges(pieces, [*ranges, (len(content), len(content) + 3)])
+    assert told == {place: hashlib.sha256(line).hexdigest() for place, line in ranges.items()}
 
 
 @pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\u0085", "\v", "\f"])

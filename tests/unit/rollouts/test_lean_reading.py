@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -15,6 +17,7 @@ from memory_pipeline.records import Agent, EventKind, ThreadFacts
 
 BIG = "line of output\n" * 400
 TEXTS = st.sampled_from(["", "ok", "always x", BIG, 'a "quoted" }{ {"timestamp":"x" \\ é 测试', "user said: no\n"])
+ODD: list[Any] = [None, True, 5, 1.5, "x", "", [], ["x"], {}, {"type": "x"}]
 ENDS = st.sampled_from([b"\n", b"\r\n", b"", b'"\n', b"\xff\n", b"\x00\n"])
 
 
@@ -62,6 +65,10 @@ def codex_line(number: int, kind: str, text: str) -> dict[str, Any]:
             },
         ),
         "told": ("event_msg", {"type": "user_message", "message": text}),
+        "item": (
+            "event_msg",
+            {"type": "item_completed", "item": {"type": "AgentMessage", "content": [{"type": "Text", "text": text}]}},
+        ),
         "count": ("event_msg", {"type": "token_count", "info": None, "rate_limits": limits}),
         "reasoning": ("response_item", {"type": "reasoning", "summary": [], "encrypted_content": text}),
         "world": ("world_state", {"full": True, "state": text}),
@@ -76,7 +83,7 @@ def codex_line(number: int, kind: str, text: str) -> dict[str, Any]:
 
 CODEX_KINDS = [
     "prompt", "answer", "call", "output", "run", "told", "count", "reasoning", "world", "compacted", "started",
-    "undone", "broken",
+    "undone", "broken", "item",
 ]  # fmt: skip
 
 
@@ -164,6 +171,32 @@ def test_facts_are_what_the_events_tell(agent: Agent, kinds: list[str], tmp_path
         assert {name: getattr(facts, name) for name in told} == told
 
     agree()
+
+
+def odd_variants(value: Any) -> Iterator[Any]:
+    """Give a value with one of its parts, each in turn, replaced by what nobody expects there."""
+    yield from ODD
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield {name: other for name, other in value.items() if name != key}
+            yield from ({**value, key: odd} for odd in odd_variants(part))
+    elif isinstance(value, list):
+        for number, part in enumerate(value):
+            yield from ([*value[:number], odd, *value[number + 1 :]] for odd in odd_variants(part))
+
+
+@pytest.mark.parametrize(
+    ("agent", "kind"), [(Agent.CODEX, kind) for kind in CODEX_KINDS] + [(Agent.CLAUDE, kind) for kind in CLAUDE_KINDS]
+)
+def test_whatever_stands_in_a_line_both_readings_agree(agent: Agent, kind: str, tmp_path: Path) -> None:
+    """A part of another type, in any place of a known line, raises nothing and counts the same in both."""
+    logs = Logs(agent, tmp_path / "home")
+    make = codex_line if agent is Agent.CODEX else claude_line
+    before = [make(number, name, "a") for number, name in enumerate(("prompt", "call"))]
+    lines = [*before, *odd_variants(make(2, kind, "a")), make(2, "answer", "b")]
+    content = b"".join(orjson.dumps(line) + b"\n" for line in lines)
+    facts, told = logs.facts(content), told_by_events(logs, content)
+    assert {name: getattr(facts, name) for name in told} == told
 
 
 def test_an_ordinary_result_changes_the_digest_wherever_it_changes(codex: Logs) -> None:

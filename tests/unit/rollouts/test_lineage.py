@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from log_homes import MAX_BYTES, THREAD, Logs, as_bytes
 
-from memory_pipeline.records import Agent, EventKind, RolloutFile, ThreadFacts
+from memory_pipeline.records import Agent, EventKind, RolloutFile, Source, ThreadFacts
 from memory_pipeline.rollouts.discover import find_rollouts
 from memory_pipeline.rollouts.lineage import (
     OwnPart,
@@ -141,6 +141,79 @@ def test_an_old_fork_without_turn_ids_ends_its_copies_at_the_first_pause(codex: 
     child, parent = files_of(codex, fork, [PARENT[0], *old])
     start = own_start(child, str(codex.home), parent=parent if with_parent else None, max_bytes=MAX_BYTES)
     assert own_words(codex, child, OwnPart(own_from_byte=start)) == ["wish 3", "answer 3"]
+
+
+OLD_TURNS = [*turn(1, "2025-11-01T03:00:00.000Z", None), *turn(2, "2025-11-01T03:30:00.000Z", None)]
+OLD_PARENT = [meta(THREAD, "2025-11-01T03:00:00.000Z"), *OLD_TURNS]
+OLD_FORK = [meta(CHILD, FORKED_AT), *restamped(OLD_PARENT)]  # before forks said of which thread they are one
+
+
+@pytest.mark.parametrize("with_parent", [True, False])
+def test_another_threads_meta_among_the_copies_marks_an_old_fork(codex: Logs, with_parent: bool) -> None:
+    """A fork that does not name its parent holds its meta: the parent's lines are not its own, read once or again."""
+    child, parent = files_of(codex, [*OLD_FORK, *turn(3, "2026-01-02T05:00:09.000Z", None)], OLD_PARENT)
+    start = own_start(child, str(codex.home), parent=parent if with_parent else None, max_bytes=MAX_BYTES)
+    own = OwnPart(own_from_byte=start)
+    assert own_words(codex, child, own) == ["wish 3", "answer 3"]
+    for part in (None, own):
+        facts = facts_of(codex, child, part)
+        assert (facts.thread_id, facts.forked_from) == (CHILD, THREAD)
+
+
+def test_an_own_turn_right_behind_the_copies_is_not_lost_when_the_parent_is_there(codex: Logs) -> None:
+    """What was said within the second of the fork is told from the copies by the parent's records, not by times."""
+    own = turn(3, "2026-01-02T05:00:00.400Z", None)
+    for fork in ([meta(CHILD, FORKED_AT, forked_from_id=THREAD), *OLD_FORK[1:]], OLD_FORK):
+        child, parent = files_of(codex, [*fork, *own], OLD_PARENT)
+        start = own_start(child, str(codex.home), parent=parent, max_bytes=MAX_BYTES)
+        assert own_words(codex, child, OwnPart(own_from_byte=start)) == ["wish 3", "answer 3"]
+
+
+def test_what_a_fork_leaves_out_or_adds_between_the_copies_is_no_end_of_them(codex: Logs) -> None:
+    """Events of the parent that were not copied, and records of the fork that are no talk, stand in no one's way."""
+    noise = line("event_msg", FORKED_AT, type="token_count", info={"total": 5})
+    original = [OLD_PARENT[0], noise, *OLD_TURNS[:2], noise, noise, *OLD_TURNS[2:], noise]
+    settings = line("turn_context", FORKED_AT, cwd="/work/calc", model="m")
+    fork = [*OLD_FORK[:3], settings, *OLD_FORK[3:], settings, *turn(3, "2026-01-02T05:00:00.400Z", None)]
+    child, parent = files_of(codex, fork, original)
+    start = own_start(child, str(codex.home), parent=parent, max_bytes=MAX_BYTES)
+    assert own_words(codex, child, OwnPart(own_from_byte=start)) == ["wish 3", "answer 3"]
+
+
+def test_the_same_words_said_later_in_the_fork_are_its_own(codex: Logs) -> None:
+    """A prompt that the parent holds too is a copy only where the copies stand."""
+    later = [*turn(7, "2026-01-02T05:00:09.000Z", None), *turn(3, "2026-01-02T05:01:00.000Z", None)]
+    child, parent = files_of(codex, [*OLD_FORK, *later], [*OLD_PARENT, *turn(7, "2025-11-02T03:00:00.000Z", None)])
+    start = own_start(child, str(codex.home), parent=parent, max_bytes=MAX_BYTES)
+    assert own_words(codex, child, OwnPart(own_from_byte=start)) == ["wish 7", "answer 7", "wish 3", "answer 3"]
+
+
+def test_an_image_in_the_copies_is_the_same_wherever_it_stands_in_its_file(codex: Logs) -> None:
+    """What of it is left out while it streams by differs between the two files; the record does not."""
+    image = {"type": "input_image", "image_url": "data:image/png;base64," + "iVBO" * 150_000}
+    shown = line("response_item", "2025-11-01T03:40:00.000Z", type="message", role="user", content=[image])
+    original = [*OLD_PARENT, line("world_state", FORKED_AT, state="x" * 90_000), shown]
+    fork = [*OLD_FORK, *restamped([shown]), *turn(3, "2026-01-02T05:00:00.400Z", None)]
+    child, parent = files_of(codex, fork, original)
+    start = own_start(child, str(codex.home), parent=parent, max_bytes=MAX_BYTES)
+    assert own_words(codex, child, OwnPart(own_from_byte=start)) == ["wish 3", "answer 3"]
+
+
+def test_another_threads_meta_far_from_the_beginning_marks_no_fork(codex: Logs) -> None:
+    """What was said before it was not written in one go, so none of it is a copy."""
+    lines = [meta(CHILD, FORKED_AT), *turn(3, "2026-01-02T05:01:00.000Z", None), OLD_PARENT[0]]
+    child, _ = files_of(codex, lines, OLD_PARENT)
+    assert own_start(child, str(codex.home), max_bytes=MAX_BYTES) == 0
+
+
+def test_a_sub_agents_own_meta_is_its_identity_and_its_parents_makes_it_no_fork(codex: Logs) -> None:
+    """Its file holds the child's meta, then the parent's."""
+    spawned = {"subagent": {"thread_spawn": {"parent_thread_id": THREAD, "depth": 1}}}
+    first = meta(CHILD, FORKED_AT)
+    first["payload"]["source"] = spawned
+    child, _ = files_of(codex, [first, PARENT[0], *OWN_TURN], PARENT)
+    facts = facts_of(codex, child, None)
+    assert (facts.thread_id, facts.source, facts.forked_from) == (CHILD, Source.SUBAGENT, None)
 
 
 def test_a_fork_that_adds_nothing_has_no_own_part(codex: Logs) -> None:
@@ -367,6 +440,17 @@ def test_an_odd_number_of_turns_undoes_what_there_is_or_nothing(codex: Logs, cou
     """More than there are: all of them; none or no number: nothing."""
     events = codex.events([*PARENT, undone(count)])
     assert [event.text for event in events if event.kind is EventKind.PROMPT] == [f"wish {number}" for number in left]
+
+
+def test_a_prompt_that_only_an_event_told_is_undone_with_the_one_behind_it(codex: Logs) -> None:
+    """It is settled later than the message that follows it in the log, and goes all the same."""
+    told = line("event_msg", FORKED_AT, type="user_message", message="only told")
+    message = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "always x"}]}
+    torn = json.dumps(told)[:-20]
+    lines = [PARENT[0], told, line("response_item", FORKED_AT, **message), torn, undone(2)]
+    assert codex.events(lines) == []
+    facts = codex.facts(lines)
+    assert (facts.prompt_count, facts.gives_direction) == (0, False)
 
 
 def test_a_rollback_is_found_wherever_it_falls_in_the_file(codex: Logs) -> None:

@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
 from log_homes import MAX_BYTES, Logs
 
 from memory_pipeline.errors import RolloutError
-from memory_pipeline.records import RolloutFile
+from memory_pipeline.records import Agent, RolloutFile
 from memory_pipeline.rollouts.discover import find_rollouts
-from memory_pipeline.rollouts.opening import open_rollout
+from memory_pipeline.rollouts.opening import CHUNK_BYTES, open_rollout
 from memory_pipeline.rollouts.reading import read_events
 
 LINE = b'{"timestamp":"2026-01-02T03:04:05Z","type":"world_state","payload":{}}\n'
@@ -135,11 +137,81 @@ def test_what_is_no_frame_at_all_is_understood_not_at_all(codex: Logs) -> None:
     assert (reading.understood_lines, dict(reading.skipped_lines)) == (0, {"cut_frame": 1})
 
 
-def test_a_decompression_bomb_is_cut_at_the_limit_in_small_pieces(codex: Logs) -> None:
-    """A few bytes that stand for a gigabyte are unpacked piece by piece, and no further than asked for."""
+def bomb(unit: bytes, megabytes: int = 256) -> bytes:
+    """Pack one short text over and over."""
     packer = zstandard.ZstdCompressor().compressobj()
-    packed = b"".join(packer.compress(b"\0" * (1 << 20)) for _ in range(1024)) + packer.flush()
-    with open_rollout(zst(codex, packed), str(codex.home), max_bytes=1 << 26) as plain:
+    text = unit * ((1 << 20) // len(unit))
+    return b"".join(packer.compress(text) for _ in range(megabytes)) + packer.flush()
+
+
+@pytest.mark.parametrize("unit", [b"\0", b"\n", b"x y"])
+def test_a_decompression_bomb_is_cut_early_and_in_small_pieces(codex: Logs, unit: bytes) -> None:
+    """A few bytes that stand for hundreds of megabytes are unpacked piece by piece, up to a hundred times theirs."""
+    packed = bomb(unit)
+    with open_rollout(zst(codex, packed), str(codex.home), max_bytes=1 << 30) as plain:
         sizes = [len(chunk) for chunk in plain.chunks()]
-    assert sum(sizes) == 1 << 26
+    assert sum(sizes) <= (8 << 20) + 100 * len(packed)
+    assert max(sizes) < 3 * CHUNK_BYTES
     assert plain.cut == "past_limit"
+
+
+def test_max_bytes_binds_a_packed_log_too(codex: Logs) -> None:
+    """No more plain text than asked for is unpacked."""
+    with open_rollout(zst(codex, bomb(b"x y", 1)), str(codex.home), max_bytes=1000) as plain:
+        assert sum(len(chunk) for chunk in plain.chunks()) == 1000
+    assert plain.cut == "past_limit"
+
+
+def test_blank_lines_by_the_million_are_passed_over_whole(codex: Logs) -> None:
+    """They cost no work each, and the lines behind them keep their numbers and their place."""
+    blanks = b"\n" * (1 << 20)
+    reading = read_events(codex.write(LINE + blanks + b" \r\n" + LINE + b"{"), str(codex.home), max_bytes=MAX_BYTES)
+    assert list(reading) == []
+    assert (reading.total_lines, reading.understood_lines) == (3, 2)
+    assert reading.skipped_places == (((1 << 20) + 4, "torn"),)
+
+
+def test_a_wrong_checksum_loses_nothing(codex: Logs) -> None:
+    """All that stands before it is read, and that something is damaged is counted."""
+    packed = zstandard.ZstdCompressor(write_checksum=True).compress(LINE * 3)
+    reading = read_events(zst(codex, packed[:-1] + bytes([packed[-1] ^ 1])), str(codex.home), max_bytes=MAX_BYTES)
+    assert list(reading) == []
+    assert (reading.understood_lines, dict(reading.skipped_lines)) == (3, {"cut_frame": 1})
+
+
+def test_a_torn_frame_loses_only_the_block_it_is_torn_in(codex: Logs) -> None:
+    """Every whole block before the tear is read, wherever the tear is."""
+    text = b"".join(LINE.replace(b"{}", b'{"n":"%s"}' % os.urandom(200).hex().encode()) for _ in range(1000))
+    packed = zstandard.ZstdCompressor().compress(text)
+    for end in (len(packed) - 1, len(packed) - 5, 2 * len(packed) // 3):
+        with open_rollout(zst(codex, packed[:end]), str(codex.home), max_bytes=MAX_BYTES) as plain:
+            read = b"".join(plain.chunks())
+        assert text.startswith(read)
+        assert len(read) >= len(text) * end // len(packed) - 2 * CHUNK_BYTES
+        assert plain.cut == "cut_frame"
+
+
+def test_frames_that_hold_no_text_are_passed_over(codex: Logs) -> None:
+    """The format lets programs put notes of their own between frames."""
+    note = b"\x5a\x2a\x4d\x18" + (300_000).to_bytes(4, "little") + b"n" * 300_000
+    packed = note + zstandard.ZstdCompressor().compress(LINE) + note + zstandard.ZstdCompressor().compress(LINE)
+    with open_rollout(zst(codex, packed), str(codex.home), max_bytes=MAX_BYTES) as plain:
+        assert b"".join(plain.chunks()) == LINE * 2
+    assert plain.cut is None
+
+
+@given(st.lists(st.binary(max_size=300), max_size=4), st.integers(0, 1200), st.integers(0, 255))
+def test_however_a_packed_text_is_damaged_what_is_read_is_no_error(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[bytes], position: int, byte: int
+) -> None:
+    """Frames of any texts unpack to these; with one byte changed, some text is given and nothing raised."""
+    logs = Logs(Agent.CODEX, tmp_path_factory.mktemp("packed") / "home")
+    packed = b"".join(zstandard.ZstdCompressor(write_checksum=True).compress(text) for text in texts)
+    with open_rollout(zst(logs, packed), str(logs.home), max_bytes=MAX_BYTES) as plain:
+        assert b"".join(plain.chunks()) == b"".join(texts)
+        assert plain.cut is None
+    if packed:
+        damaged = bytearray(packed)
+        damaged[position % len(packed)] = byte
+        with open_rollout(zst(logs, bytes(damaged)), str(logs.home), max_bytes=MAX_BYTES) as plain:
+            b"".join(plain.chunks())

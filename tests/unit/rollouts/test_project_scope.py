@@ -135,10 +135,28 @@ def test_a_submodule_has_its_own_origin(tmp_path: Path) -> None:
 def test_without_a_repository_the_folder_is_the_project(tmp_path: Path) -> None:
     """A plain folder, a vanished one and one of Windows have their own path as key."""
     assert scope_of(str(tmp_path), None) == f"project:{tmp_path}"
-    repository(tmp_path / "calc", "https://git.example.org/Team/calc")
     gone = tmp_path / "calc/gone"
     assert scope_of(str(gone), None) == f"project:{gone}"
     assert scope_of("C:\\work\\calc", None) == "project:C:/work/calc"
+
+
+def test_a_folder_that_was_deleted_from_a_repository_has_its_key(tmp_path: Path) -> None:
+    """However deep it lay below the root; what stands there now in its way is no folder of it."""
+    calc = repository(tmp_path / "calc", "https://git.example.org/Team/calc")
+    assert scope_of(str(calc / "gone"), None) == f"project:{KEY}"
+    assert scope_of(str(calc / "gone/deep/er"), None) == f"project:{KEY}"
+    (calc / "file").touch()
+    assert scope_of(str(calc / "file/x"), None) == f"project:{calc}/file/x"
+
+
+def test_a_repository_that_was_deleted_inside_another_one_is_not_taken_for_part_of_it(tmp_path: Path) -> None:
+    """A folder of projects inside a repository, and a home kept in one, lend their key to nothing that is gone."""
+    outer = repository(tmp_path / "outer", "https://git.example.org/Team/outer")
+    (outer / "projects").mkdir()
+    assert scope_of(str(outer / "projects/calc"), None) == f"project:{outer}/projects/calc"
+    place = find_git(str(outer / "gone"), person_home=str(outer))
+    assert place is None
+    assert find_git(str(outer / "gone")) is not None
 
 
 def test_sessions_without_a_folder_share_no_key() -> None:

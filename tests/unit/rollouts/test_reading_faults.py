@@ -65,6 +65,33 @@ def test_one_cut_line_in_thousands_is_told_by_its_number(codex: Logs) -> None:
     assert reading.skipped_places == ((1501, "torn"),)
 
 
+def test_damage_in_the_middle_of_a_silent_line_is_counted(codex: Logs, claude: Logs) -> None:
+    """A line that says nothing is looked at whole all the same: what is no JSON is a loss."""
+    for logs, silent in (
+        (codex, row("world_state", state="x" * 9000)),
+        (claude, {"type": "progress", "x": "y" * 9000}),
+    ):
+        line = packed(silent)
+        _, reading = logs.reading([line[:5000] + b'" "' + line[5000:]])
+        assert (reading.skipped_lines, reading.understood_lines) == ({"not_json": 1}, 0)
+
+
+@pytest.mark.parametrize("undone", [False, True])
+def test_turns_are_undone_however_much_was_said_after_them(codex: Logs, undone: bool) -> None:
+    """The mark of undone turns stands further on than what is held back in memory reaches."""
+    # A character beyond 16 bits makes each of a text's take four bytes in memory.
+    long = [row("response_item", type="function_call_output", output="🙂" + "x y " * 1_000_000) for _ in range(4)]
+    mark = row("event_msg", type="thread_rolled_back", num_turns=1) if undone else row("world_state")
+    lines = [META, prompt("stays"), prompt("first"), *long, mark, prompt("last")]
+    named = [row("event_msg", type="user_message", message=text) for text in ("stays", "first", "last")]
+    lines[2:2], lines[4:4] = [named[0]], [named[1]]
+    events, reading = codex.reading([*lines, named[2]])
+    said = [event.text for event in events if event.kind is EventKind.PROMPT]
+    assert said == (["stays", "last"] if undone else ["stays", "first", "last"])
+    assert len(events) == len(said) + (0 if undone else 4)
+    assert (reading.skipped_lines, reading.total_lines) == ({}, 12)
+
+
 def test_the_last_activity_is_that_of_the_true_last_line(codex: Logs) -> None:
     """A bad line in the middle, or at the end, hides no later time."""
     facts = codex.facts([META, prompt("a"), "{broken", prompt("b", LATER), b"\xff\xff"])
@@ -175,10 +202,22 @@ def test_a_time_that_can_not_be_costs_the_time_alone(codex: Logs, at: Any) -> No
     assert (facts.prompt_count, facts.started_at, facts.updated_at) == (2, 1767323045.0, 1767326400.0)
 
 
-def test_a_time_in_the_future_is_bounded_by_the_files_own(codex: Logs) -> None:
-    """A skewed clock lets no thread jump the queue."""
-    facts = codex.facts([META, row("world_state", "2098-01-01T00:00:00.000Z")])
-    assert facts.updated_at == pytest.approx(codex.path.stat().st_mtime)
+def test_a_record_later_than_its_file_tells_no_time(codex: Logs) -> None:
+    """One skewed stamp, wherever it stands, neither makes the session newer nor hides when it was."""
+    late = row("world_state", "2098-01-01T00:00:00.000Z")
+    for lines in ([META, late, prompt("a", LATER)], [META, prompt("a", LATER), late], [late, META, prompt("a", LATER)]):
+        facts = codex.facts(lines)
+        assert (facts.started_at, facts.updated_at, facts.newest_at) == (1767323045.0, 1767326400.0, 1767326400.0)
+    assert codex.facts([late]).updated_at is None
+
+
+def test_limits_stamped_later_than_their_file_are_none(codex: Logs) -> None:
+    """What they would say could never be replaced by what honest clocks say."""
+    limits = {"primary": {"used_percent": 99, "window_minutes": 300, "resets_at": 1767330000}}
+    count = {"type": "event_msg", "payload": {"type": "token_count", "info": None, "rate_limits": limits}}
+    for at, seen in ((AT, (99.0,)), ("2098-01-01T00:00:00.000Z", ())):
+        facts = codex.facts([META, {"timestamp": at, **count}, prompt("a", AT)])
+        assert tuple(limit.used_percent for limit in facts.rate_limits) == seen
 
 
 # --- size
@@ -200,11 +239,25 @@ def test_a_line_of_megabytes_is_read_around_its_image(codex: Logs, compressed: b
         (file,) = find_rollouts(codex.agent, str(codex.home))
     else:
         plain = codex.path.read_bytes()
-    first, second = read_events(file, str(codex.home), max_bytes=MAX_BYTES)
+    reading = read_events(file, str(codex.home), max_bytes=MAX_BYTES)
+    first, second = reading
+    hashes = reading.hash_lines((event.byte_start, event.byte_end) for event in (first, second))
     assert first.text == f"before\n[image, {len(url)} bytes]\nafter"
     assert second.text == "next"
     for event in (first, second):
-        assert hashlib.sha256(plain[event.byte_start : event.byte_end]).hexdigest() == event.line_sha256
+        whole = plain[event.byte_start : event.byte_end]
+        assert hashlib.sha256(whole).hexdigest() == hashes[event.byte_start, event.byte_end]
+
+
+def test_lines_that_are_no_longer_there_have_no_hash(codex: Logs) -> None:
+    """A log that is cut between its reading and the hashing of its evidence is a fault, not a wrong hash."""
+    file = codex.write([META, prompt("first"), prompt("second")])
+    reading = read_events(file, str(codex.home), max_bytes=MAX_BYTES)
+    lines = [(event.byte_start, event.byte_end) for event in reading]
+    codex.path.write_bytes(codex.path.read_bytes()[:-3])
+    assert list(reading.hash_lines(lines[:1])) == lines[:1]
+    with pytest.raises(RolloutError, match="cut while it was read"):
+        reading.hash_lines(lines)
 
 
 def test_long_text_is_no_media(codex: Logs) -> None:
@@ -292,14 +345,14 @@ def test_a_file_that_vanished_is_told_apart_from_one_that_can_not_be_read(codex:
         list(read_events(file, str(codex.home), max_bytes=MAX_BYTES))
 
 
-def test_a_file_that_shrinks_while_it_is_read_keeps_what_was_read(codex: Logs) -> None:
+def test_a_file_that_shrinks_while_it_is_read_keeps_what_was_read(claude: Logs) -> None:
     """Truncated between opening and reading: the rest is counted as lost."""
-    noted = row("response_item", type="message", role="assistant", content=[{"text": "a"}], phase="commentary")
-    file = codex.write([META, noted, *[row("world_state", text="x y " * 60_000) for _ in range(3)], prompt("b")])
-    reading = read_events(file, str(codex.home), max_bytes=MAX_BYTES)
+    first, last = ({"type": "user", "message": {"content": text}} for text in "ab")
+    file = claude.write([first, *[{"type": "progress", "text": "x y " * 60_000} for _ in range(3)], last])
+    reading = read_events(file, str(claude.home), max_bytes=MAX_BYTES)
     events = iter(reading)
     assert next(events).text == "a"
-    os.truncate(codex.path, 5)
+    os.truncate(claude.path, 5)
     assert [event.text for event in events] == []
     assert reading.skipped_lines["vanished"] == 1
 

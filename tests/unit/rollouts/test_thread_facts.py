@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
-from log_homes import THREAD, Logs
+from log_homes import MAX_BYTES, THREAD, Logs
 
 from memory_pipeline.records import EventKind, Source
-from memory_pipeline.rollouts.reading import is_own_folder
+from memory_pipeline.rollouts.reading import is_own_folder, read_facts
 
 AT = "2026-01-02T03:04:05Z"
 LATER = "2026-01-02T04:00:00Z"
@@ -58,7 +59,21 @@ def test_times_are_bounded_by_the_files_own(codex: Logs) -> None:
     assert codex.facts(lines).updated_at == 1767326400.0
     assert codex.facts(lines).started_at == 1767323045.0
     future = codex.facts([*lines, message("user", "d", "2098-01-01T00:00:00Z")])
-    assert future.updated_at == pytest.approx(codex.path.stat().st_mtime)
+    assert (future.updated_at, future.prompt_count) == (1767326400.0, 4)
+
+
+def test_a_time_that_has_not_come_is_the_newest_but_does_not_count_yet(codex: Logs) -> None:
+    """Under a clock that is behind, the latest time that has come is told, and the newest beside it."""
+    file = codex.write([META, message("user", "a", AT), message("user", "b", LATER)])
+    told = {}
+    for now in (1767323045.0 - 90 * 86_400, 1767323045.0 + 600, 1767326400.0 + 600):
+        facts = read_facts(file, str(codex.home), max_bytes=MAX_BYTES, gives_direction=bool, redact_text=str, now=now)
+        told[now] = (facts.updated_at, facts.newest_at)
+    assert list(told.values()) == [
+        (None, 1767326400.0),
+        (1767323045.0, 1767326400.0),
+        (1767326400.0, 1767326400.0),
+    ]
 
 
 def test_the_digest_changes_with_what_is_said_and_only_then(codex: Logs) -> None:
@@ -149,6 +164,28 @@ def test_payloads_of_any_kind_raise_nothing(codex: Logs, claude: Logs) -> None:
 def test_a_session_in_a_memory_workspace_is_our_own(cwd: str | None, own: bool) -> None:
     """By our workspace's folder, and by the folders in which Codex keeps its own memory."""
     assert is_own_folder(cwd, ["/state/memories/"]) is own
+
+
+def test_a_link_to_a_memory_workspace_leads_into_it(tmp_path: Path) -> None:
+    """A session that ran in a link to our folder is our own, and so is one in the folder when the setting is a link."""
+    (tmp_path / "memories").mkdir()
+    (tmp_path / "link").symlink_to("memories")
+    (tmp_path / ".codex/memories").mkdir(parents=True)
+    (tmp_path / "codex-link").symlink_to(".codex/memories")
+    assert is_own_folder(f"{tmp_path}/link/skills", [f"{tmp_path}/memories"])
+    assert is_own_folder(f"{tmp_path}/memories", [f"{tmp_path}/link"])
+    assert is_own_folder(f"{tmp_path}/codex-link", [])
+    assert not is_own_folder(f"{tmp_path}/other", [f"{tmp_path}/link"])
+
+
+def test_a_remote_that_a_later_meta_names_is_the_sessions(codex: Logs) -> None:
+    """A repeat of the file's own meta may name what the first one did not; another thread's meta may not."""
+    bare = line("session_meta", id=THREAD, cwd="/work/calc", source="cli")
+    other = line("session_meta", id="another", git={"repository_url": "theirs"})
+    assert codex.facts([bare, message("user", "a"), META]).git_remote == "u"
+    assert codex.facts([bare, message("user", "a"), other]).git_remote is None
+    later = line("session_meta", id=THREAD, git={"repository_url": "later"})
+    assert codex.facts([META, message("user", "a"), later]).git_remote == "u"
 
 
 def test_an_own_folder_overrides_the_source(codex: Logs) -> None:

@@ -593,3 +593,27 @@ def test_what_was_read_in_an_old_scope_is_stored_in_the_new_one(store: Store) ->
     scopes = {spoken.statement: spoken.scope for spoken in store.extractions.entries("a")}
     assert held.thread.scope == SCOPE
     assert scopes == {"Run make lint.": "project:example.org/other", "Use spaces.": "project:/home/sam/elsewhere"}
+
+
+# --- clocks -----------------------------------------------------------------------------------------------------------
+
+
+def test_waits_that_were_set_by_a_clock_far_ahead_come_to_an_end(store: Store) -> None:
+    """A lease, a backoff and a provider's rest of another century hold nothing up once the clock is right."""
+    ahead = NOW + 70 * 365 * 86_400
+    enqueue(store, "leased", "failed", "rested")
+    lease(store, now=ahead)
+    assert store.jobs.fail(lease(store, now=ahead), "no", now=ahead, retry_at=ahead + 60, max_attempts=MAX_ATTEMPTS)
+    assert store.jobs.fail_provider(lease(store, now=ahead), "no", provider="openai", now=ahead, retry_at=ahead + 60)
+    assert ask(store, provider="openai").outcome is ClaimOutcome.RESTING
+    store.jobs.shorten_waits(now=NOW)
+    for _ in range(3):
+        lease(store, provider="openai")
+
+
+def test_waits_of_an_ordinary_length_are_left_alone(store: Store) -> None:
+    """What waits hours or days goes on waiting."""
+    enqueue(store, "a")
+    assert store.jobs.fail(lease(store), "no", now=NOW, retry_at=NOW + 86_400, max_attempts=MAX_ATTEMPTS)
+    store.jobs.shorten_waits(now=NOW)
+    assert ask(store).outcome is ClaimOutcome.NOTHING_DUE

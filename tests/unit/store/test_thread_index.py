@@ -67,6 +67,20 @@ def test_a_clock_that_ran_ahead_does_not_jump_the_queue(store: Store) -> None:
     assert thread_of(store, "a").updated_at == NOW
 
 
+def test_a_time_counts_once_our_clock_has_reached_it(store: Store) -> None:
+    """Read under a clock that was behind, a thread takes its true time and place in the queue when that is right."""
+    behind = NOW - 900 * 86_400
+    enqueue(store, "early", updated_at=None, newest_at=NOW - 9_000, now=behind)
+    enqueue(store, "late", updated_at=behind - 60, newest_at=NOW - 60, now=behind)
+    enqueue(store, "true", updated_at=NOW - 600)
+    assert [thread_of(store, name).updated_at for name in ("early", "late")] == [behind, behind - 60]
+    store.threads.catch_up(now=NOW - 5_000)
+    assert [thread_of(store, name).updated_at for name in ("early", "late")] == [NOW - 9_000, behind - 60]
+    store.threads.catch_up(now=NOW)
+    assert thread_of(store, "late").updated_at == NOW - 60
+    assert [lease(store).thread.thread_id for _ in range(3)] == ["late", "true", "early"]
+
+
 def test_threads_are_listed_newest_first(store: Store) -> None:
     """Lists come by last words, then by id, vanished threads included."""
     index(store, "old", updated_at=NOW - 9_000)
