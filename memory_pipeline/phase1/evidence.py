@@ -18,6 +18,7 @@ from memory_pipeline.records import (
     ToolStatus,
 )
 from memory_pipeline.redact import redact
+from memory_pipeline.tombstones import Tombstones
 
 #: What a model needs to see at all. Instructions and environment of the harness say nothing about this session.
 _KINDS_THAT_MATTER = frozenset(EventKind) - {EventKind.CONTEXT, EventKind.COMPACTED}
@@ -94,11 +95,22 @@ class _Draft:
 class EvidenceBuilder:
     """Collects events into rows within bounded memory, whatever the size of the log."""
 
-    def __init__(self, *, window_tokens: int, withhold_external: bool, memory_folders: Sequence[str] = ()) -> None:
-        """Take the model's window and what to withhold; words from our own ``memory_folders`` are echoes."""
+    def __init__(
+        self,
+        *,
+        window_tokens: int,
+        withhold_external: bool,
+        memory_folders: Sequence[str] = (),
+        is_forgotten: Callable[[Event], bool] = lambda _event: False,
+    ) -> None:
+        """Take the model's window and what to withhold; words from our own ``memory_folders`` are echoes.
+
+        What ``is_forgotten`` never becomes a row.
+        """
         self._budget_tokens = int(window_tokens * _EVIDENCE_SHARE)
         self._withhold_external = withhold_external
         self._memory_folders = tuple(folder for folder in memory_folders if folder)
+        self._is_forgotten = is_forgotten
         self._memory_reads: set[str] = set()  # calls that read memories; their results are echoes
         self._drafts: list[_Draft] = []
         self._tokens = 0
@@ -109,6 +121,9 @@ class EvidenceBuilder:
     def add(self, event: Event) -> None:
         """Take one event; those that don't matter are passed over."""
         if event.kind not in _KINDS_THAT_MATTER:
+            return
+        if self._is_forgotten(event):
+            self._order += 1
             return
         is_call = event.kind in (EventKind.TOOL_CALL, EventKind.SHELL)
         if is_call and event.call_id is not None and self._reads_memory(event):
@@ -206,6 +221,14 @@ class EvidenceBuilder:
 def _is_tool_traffic(event: Event) -> bool:
     """Whether a row is what went to a tool or came from it: bulk, such as a long patch, that nobody said."""
     return event.speaker is Speaker.TOOL or event.kind is EventKind.TOOL_CALL
+
+
+def is_forgotten(event: Event, thread_id: str, tombstones: Tombstones) -> bool:
+    """Whether a line was forgotten, or holds words that were."""
+    return not tombstones.is_empty and (
+        tombstones.has_line(thread_id, event.line_sha256)
+        or tombstones.holds_words(event.text, event.command, *event.paths)
+    )
 
 
 def build_evidence(
