@@ -42,7 +42,7 @@ class TombstoneKind(StrEnum):
     PART = "part"  # a thread of which something was forgotten: what was told of it as a whole is made anew
     ENTRY = "entry"  # by its id
     MEMORY = "memory"  # by its id
-    LINE = "line"  # a raw line of a log, by thread and hash: never evidence again
+    LINE = "line"  # a line of a log, by thread and hash, or by thread and words: never evidence again
     SPARED = "spared"  # an entry that stays though it rests on such a line too, by its id
     RECORD = "record"  # a line of the journal, by the id of its record
     TEXT = "text"  # a statement or title that nothing left tells, by its words in a row: known where files come back
@@ -60,6 +60,11 @@ class Tombstone:
 def line_value(thread_id: str, line_sha256: str) -> str:
     """Return what names a line of a thread's log."""
     return f"{thread_id}\x1f{line_sha256}"
+
+
+def said_value(thread_id: str, text: str) -> str:
+    """Return what names a line of a thread's log by its words: a log may be written anew, with other times in it."""
+    return f"{thread_id}\x1f{' '.join(tokens_of(text))}"
 
 
 def tokens_of(text: str) -> list[str]:
@@ -132,6 +137,10 @@ class Tombstones:
     def has_line(self, thread_id: str, line_sha256: str) -> bool:
         """Whether a line of a thread's log must not be evidence again."""
         return self._has(TombstoneKind.LINE, line_value(thread_id, line_sha256))
+
+    def has_said(self, thread_id: str, text: str) -> bool:
+        """Whether a thread's log says what must not be evidence again, in whatever line."""
+        return self._has(TombstoneKind.PART, thread_id) and self._has(TombstoneKind.LINE, said_value(thread_id, text))
 
     def has_entry(self, entry: Entry) -> bool:
         """Whether an entry must go: it, its thread or its words were forgotten, or what it rests on and not it."""

@@ -235,11 +235,7 @@ class Forgetting:
 
     def _survivors(self, plan: Plan) -> list[str]:
         """Everything that may hold a forgotten word for its own reasons."""
-        survivors = [
-            *surviving_texts(plan.kept, plan.erasure),
-            repr(self._config),
-            *read_baseline_paths(self._places.baseline),
-        ]
+        survivors = [*surviving_texts(plan.kept, plan.erasure), repr(self._config)]
         gone = {record.record_id for record in plan.journal_records}
         for line in self._hand.journal.read():
             if line.record.record_id not in gone:
@@ -287,11 +283,6 @@ class Forgetting:
             and path.name not in live
             and (path.name.startswith((database, journal)) or path.name.endswith((".bak", ".orig", "~")))
         )
-
-
-def read_baseline_paths(baseline: Path) -> list[str]:
-    """Return the workspace paths that were published last."""
-    return list(read_baseline(baseline).hashes)
 
 
 def _texts_of_record(record: JournalRecord) -> list[str]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from memory_pipeline.errors import RolloutError, UsageError
 from memory_pipeline.forget.erasure import LEFT_TITLE, erasure_of, surviving_texts
-from memory_pipeline.forget.marks import marks_of
+from memory_pipeline.forget.marks import Marks, marks_of
 from memory_pipeline.phase2.deeds import entry_id_of
 from memory_pipeline.phase2.render import as_circumstance
 from memory_pipeline.records import Agent, Entry, Event, IndexedThread, JournalLine
 from memory_pipeline.rollouts.journal import JOURNAL_THREAD
 from memory_pipeline.store.forgetting import Erasure, Kept
-from memory_pipeline.tombstones import Tombstone, TombstoneKind, Tombstones, line_value, tokens_of
+from memory_pipeline.tombstones import Tombstone, TombstoneKind, Tombstones, line_value, said_value, tokens_of
 
 #: Reads the log of a thread once more. Raises RolloutError where it can't be read.
 ReadLog = Callable[[IndexedThread], Iterable[Event]]
@@ -68,6 +68,18 @@ def choose(
     chosen.choose_records(last)
     chosen.choose_texts(last)
     return chosen.tombstones
+
+
+@dataclass(frozen=True, slots=True)
+class _Echoes:
+    """Tells the lines of one log that were chosen, or say again what goes."""
+
+    thread_id: str
+    lines: Set[str]
+    marks: Marks
+
+    def __call__(self, event: Event) -> bool:
+        return line_value(self.thread_id, event.line_sha256) in self.lines or self.marks.are_in(event.text)
 
 
 class _Choice:
@@ -127,10 +139,10 @@ class _Choice:
         """Choose the other lines of the same logs that hold what nothing left says, such as an agent's answer."""
         statements = [self._kept.entries[name].statement for name in erasure.entries]
         marks = marks_of(statements, surviving_texts(self._kept, erasure))
-        if marks.count:
-            for name in sorted({self._kept.entries[entry].thread_id for entry in erasure.entries}):
-                if not self._has(TombstoneKind.THREAD, name):
-                    self._take_lines_of_log(self._kept.threads[name], read_log, lambda event: marks.are_in(event.text))
+        for name in sorted({self._kept.entries[entry].thread_id for entry in erasure.entries}):
+            if not self._has(TombstoneKind.THREAD, name):
+                lines = {stone.value for stone in self._chosen if stone.kind is TombstoneKind.LINE}
+                self._take_lines_of_log(self._kept.threads[name], read_log, _Echoes(name, lines, marks))
 
     def spare(self) -> None:
         """Let the entries stay that were not chosen, though they rest on a chosen line too."""
@@ -244,6 +256,8 @@ class _Choice:
             for event in read_log(thread):
                 if holds(event):
                     self._take_line(thread.thread_id, event.line_sha256)
+                    if tokens_of(event.text):
+                        self._add(TombstoneKind.LINE, said_value(thread.thread_id, event.text))
         except RolloutError:
             return  # A log that is gone can't be read again either.
 

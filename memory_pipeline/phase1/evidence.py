@@ -227,6 +227,7 @@ def is_forgotten(event: Event, thread_id: str, tombstones: Tombstones) -> bool:
     """Whether a line was forgotten, or holds words that were."""
     return not tombstones.is_empty and (
         tombstones.has_line(thread_id, event.line_sha256)
+        or tombstones.has_said(thread_id, event.text)
         or tombstones.holds_words(event.text, event.command, *event.paths)
     )
 

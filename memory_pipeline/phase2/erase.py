@@ -22,6 +22,7 @@ from memory_pipeline.phase2.publish import Places, sweep_temporary
 from memory_pipeline.tombstones import Tombstones
 
 _THREAD = re.compile(r"thread_id[:=]\s*(?P<id>[^\s,)]+)")
+_TELLS_MEMORY = re.compile(rb"- (?!rollout_summaries/).* \(\d{4}-\d\d-\d\d\)(?: \[Task \d+\])*$")
 #: What is read of a summary to tell whose it is.
 _HEADER_BYTES = 8_192
 
@@ -160,12 +161,14 @@ def _forgotten_lines(content: bytes, baseline: Baseline, tombstones: Tombstones)
         if edit.added is not None and tombstones.has_memory(edit.memory_id or "")
     }
     if gone:
-        # An older rendering came back. Its headings and keywords tell of what was forgotten too.
-        before = [b"", *lines]
+        # An older rendering came back. Its headings and keywords tell of what was forgotten too; what it tells of other
+        # memories is compared with them like everything that stands there.
         gone |= {
             index
             for index, line in enumerate(lines)
-            if line not in rendered and is_rendered(line, before=before[index])
+            if line not in rendered
+            and not _TELLS_MEMORY.match(line)
+            and is_rendered(line, before=lines[index - 1] if index else b"")
         }
     return frozenset(gone)
 
