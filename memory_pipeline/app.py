@@ -79,6 +79,7 @@ class App:
         self, options: PassOptions, *, on_index: Progress | None = None, on_extract: Progress | None = None
     ) -> RunCounts:
         """Run one pass; see Pipeline.run_once."""
+        self.forgetting().bring_in_line_if_due()  # a backup may have been put back since the last pass
         return self._pipeline().run_once(options, on_index=on_index, on_extract=on_extract)
 
     def scan(self, *, force: bool = False, on_index: Progress | None = None) -> Discovery:

@@ -112,6 +112,8 @@ def _must_go(kept: Kept, memory: Memory, gone: Set[str], left: Sequence[Entry], 
 
 def _reworded(memory: Memory, lost: Sequence[Entry], left: Sequence[Entry], tombstones: Tombstones) -> Memory:
     """Let a memory that others support say what the best of them says, if it said what goes."""
+    if tombstones.holds_words(memory.reason):
+        memory = dataclasses.replace(memory, reason="")
     if not left:
         return memory
     if lost:

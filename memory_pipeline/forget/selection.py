@@ -149,8 +149,9 @@ class _Choice:
         for entry in self._kept.entries.values():
             if entry.entry_id in self._entries or entry.entry_id in self._kept.withdrawn:
                 continue
-            lines = (line_value(entry.thread_id, line.line_sha256) for line in entry.evidence)
-            if any(self._has(TombstoneKind.LINE, line) for line in lines):
+            # A line that an earlier forgetting blanked has no hash any more; in a backup it still has one.
+            lines = [line.line_sha256 for line in entry.evidence]
+            if "" in lines or any(self._has(TombstoneKind.LINE, line_value(entry.thread_id, line)) for line in lines):
                 self._add(TombstoneKind.SPARED, entry.entry_id)
 
     def choose_records(self, erasure: Erasure) -> None:

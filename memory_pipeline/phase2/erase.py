@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from memory_pipeline.files import write_whole
+from memory_pipeline.files import TEMPORARY_PREFIX, write_whole
 from memory_pipeline.phase2.baseline import Baseline, read_baseline, read_workspace_file
 from memory_pipeline.phase2.edits import edits_of, is_rendered, told_by
 from memory_pipeline.phase2.extensions import EXTENSIONS_FOLDER, NOTES_EXTENSION, records_of_extensions
@@ -79,6 +79,9 @@ def discard_leftovers(places: Places) -> None:
         OSError: it can't be removed.
     """
     sweep_temporary(places.workspace)
+    for folder in (places.staging.parent, places.replaced):
+        for left in folder.glob(f"{TEMPORARY_PREFIX}*"):
+            left.unlink(missing_ok=True)
     leftovers = [places.staging, places.baseline.with_name(f"{places.baseline.name}.old")]
     if places.baseline.exists():
         leftovers.append(places.baseline.with_name(f"{places.baseline.name}.new"))

@@ -193,22 +193,23 @@ _JSON_TEXTS: Mapping[str, str] = {"tasks": "extractions", "before": "operations"
 def _erase_memories(connection: sqlite3.Connection, erasure: Erasure) -> None:
     gone = [(memory_id,) for memory_id in sorted(erasure.memories)]
     connection.executemany("UPDATE memories SET superseded_by = NULL WHERE superseded_by = ?", gone)
-    connection.executemany(
-        "UPDATE memories SET status = 'retired', reason = 'what took its place was forgotten' WHERE memory_id = ?",
-        [(memory_id,) for memory_id in sorted(erasure.outlived)],
-    )
     connection.executemany("DELETE FROM operations WHERE memory_id = ?", gone)
     connection.executemany("DELETE FROM memories WHERE memory_id = ?", gone)
     connection.executemany("DELETE FROM usage WHERE subject = 'memory' AND subject_id = ?", gone)
     connection.executemany(
         """
-        UPDATE memories SET kind = ?, statement = ?, condition = ?, first_seen = ?, last_confirmed = ?
+        UPDATE memories SET kind = ?, statement = ?, condition = ?, first_seen = ?, last_confirmed = ?, reason = ?
         WHERE memory_id = ?
         """,
         [
-            (memory.kind, memory.statement, memory.condition, memory.first_seen, memory.last_confirmed, memory_id)
-            for memory_id, memory in sorted(erasure.reworded.items())
+            (now.kind, now.statement, now.condition, now.first_seen, now.last_confirmed, now.reason, memory_id)
+            for memory_id, now in sorted(erasure.reworded.items())
         ],
+    )
+    # What the person had taken back long before does not hold again because of this.
+    connection.executemany(
+        "UPDATE memories SET status = 'retired', reason = 'what took its place was forgotten' WHERE memory_id = ?",
+        [(memory_id,) for memory_id in sorted(erasure.outlived)],
     )
     connection.executemany(
         "DELETE FROM operations WHERE operation_id = ?", [(number,) for number in sorted(erasure.operations)]
