@@ -246,7 +246,16 @@ def forgotten_texts(kept: Kept, erasure: Erasure) -> list[str]:
 
 def surviving_texts(kept: Kept, erasure: Erasure) -> list[str]:
     """Return every text that the database holds afterwards."""
-    texts: list[str | None] = list(kept.other_words)
+    texts: list[str | None] = [*kept.other_words, *standing_texts(kept, erasure)]
+    for number, applied in kept.operations.items():
+        if number not in erasure.operations:
+            texts += _texts_of_operation(erasure.images.get(number, applied))
+    return [text for text in texts if text]
+
+
+def standing_texts(kept: Kept, erasure: Erasure) -> list[str]:
+    """Return every text that holds afterwards; the history may still tell, before it is cleaned, what held once."""
+    texts: list[str | None] = []
     for name, entry in kept.entries.items():
         if name not in erasure.entries:
             blank = erasure.blank_lines.get(name, frozenset())
@@ -265,9 +274,6 @@ def surviving_texts(kept: Kept, erasure: Erasure) -> list[str]:
             texts += [erasure.remains[name].rollout_summary, erasure.remains[name].raw_memory]
         elif name not in erasure.threads:
             texts += [*_told_of_thread(extraction), extraction.raw_memory]
-    for number, applied in kept.operations.items():
-        if number not in erasure.operations:
-            texts += _texts_of_operation(erasure.images.get(number, applied))
     return [text for text in texts if text]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from memory_pipeline.errors import RolloutError, UsageError
-from memory_pipeline.forget.erasure import LEFT_TITLE, erasure_of, surviving_texts
+from memory_pipeline.forget.erasure import LEFT_TITLE, erasure_of, standing_texts
 from memory_pipeline.forget.marks import Marks, marks_of
 from memory_pipeline.phase2.deeds import entry_id_of
 from memory_pipeline.phase2.render import as_circumstance
@@ -138,7 +138,7 @@ class _Choice:
     def choose_echoes(self, erasure: Erasure, read_log: ReadLog) -> None:
         """Choose the other lines of the same logs that hold what nothing left says, such as an agent's answer."""
         statements = [self._kept.entries[name].statement for name in erasure.entries]
-        marks = marks_of(statements, surviving_texts(self._kept, erasure))
+        marks = marks_of(statements, standing_texts(self._kept, erasure))
         for name in sorted({self._kept.entries[entry].thread_id for entry in erasure.entries}):
             if not self._has(TombstoneKind.THREAD, name):
                 lines = {stone.value for stone in self._chosen if stone.kind is TombstoneKind.LINE}
@@ -174,7 +174,7 @@ class _Choice:
 
     def choose_texts(self, erasure: Erasure) -> None:
         """Choose the statements and titles by which an older file is known when it comes back."""
-        left = {" ".join(tokens_of(text)) for text in surviving_texts(self._kept, erasure)}
+        left = {" ".join(tokens_of(text)) for text in standing_texts(self._kept, erasure)}
         for text in self._statements(erasure):
             if " ".join(tokens_of(text)) not in left:
                 self._add(TombstoneKind.TEXT, text)
