@@ -13,6 +13,10 @@ from command import Machine, contents, session
 from forgetting_runs import files_holding, forget_until
 from rollout_logs import thread_id_of
 
+from memory_pipeline.app import App
+from memory_pipeline.config import load_config
+from memory_pipeline.forget.selection import Selector
+
 SHOP = "/home/sam/shop"
 WEB = "/home/sam/web"
 NOTE = "Ask Kim about the wombatade order.\n"
@@ -301,3 +305,47 @@ def test_a_forgetting_killed_at_any_step_is_finished_by_the_next_command(copy: M
     assert copy.run("memory", "list", "--json").code == 0
     assert files_holding(copy.state, "quokkalint") == []
     assert copy.run("run", "--json").document["phase2"]["outcome"] == "no_changes"
+
+
+def test_each_of_many_forgets_leaves_no_byte_and_nothing_else_is_lost(machine: Machine) -> None:
+    """One after the other, whatever names it; then the oldest state is put back, and the logs go on."""
+    planted = [f"{made}wombat{made[::-1]}" for made in map(_syllables, range(25))]
+    threads: dict[str, int] = {}
+    for number, group in enumerate([planted[start : start + 2] for start in range(0, 25, 2)], start=1):
+        threads |= dict.fromkeys(group, number)
+        prompt = " ".join(f"From now on always run make {word} before you commit." for word in group)
+        session(number, prompt, cwd=f"/home/sam/p{number % 5}").answer(f"Noted: {prompt}").write(machine.codex)
+    machine.run("run")
+    backup = shutil.copytree(machine.state, machine.root / "backup")
+    left = set(planted)
+    with App(load_config(str(machine.root / "config.toml"), None, environ=machine.environment)) as app:
+        for number, word in enumerate(planted[:-1]):
+            if word in left:
+                selector, gone = _named(app, number, word, threads)
+                assert app.forgetting().forget(selector).is_clean
+                left -= gone
+                assert files_holding(machine.state, *(set(planted) - left)) == []
+                told = " ".join(memory.statement for memory in app.store.memories.every())
+                assert {one for one in planted if one in told} == left
+    shutil.copytree(backup, machine.state, dirs_exist_ok=True)
+    for log in machine.codex.rglob("*.jsonl"):
+        more = session(99, "From now on always tidy the attic.", age=timedelta(days=1)).lines[1:]
+        log.write_text(log.read_text(encoding="utf-8") + "".join(json.dumps(line) + "\n" for line in more))
+    assert machine.run("run", "--json").code == 0
+    assert files_holding(machine.state, *(set(planted) - left)) == []
+    assert {word for word in planted if word in machine.handbook()} == left
+
+
+def _syllables(number: int) -> str:
+    return "bdgklmnprt"[number % 10] + "aeiou"[number // 5] + "zvxwq"[number % 5]
+
+
+def _named(app: App, number: int, word: str, threads: dict[str, int]) -> tuple[Selector, set[str]]:
+    (memory,) = [one for one in app.store.memories.every() if word in one.statement]
+    by_thread = {other for other, thread in threads.items() if thread == threads[word]}
+    return (
+        (Selector(memory=memory.memory_id), {word}),
+        (Selector(entry=memory.entry_ids[0]), {word}),
+        (Selector(match=word), {word}),
+        (Selector(thread=thread_id_of(threads[word])), by_thread),
+    )[number % 4]
