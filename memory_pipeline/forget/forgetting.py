@@ -172,7 +172,8 @@ class Forgetting:
         discard_leftovers(self._places)
         counts = self._publish_anew()
         if counts.outcome not in (Phase2Outcome.CONSOLIDATED, Phase2Outcome.NO_INPUTS):
-            raise MemoryPipelineError("; ".join(counts.problems) or "the workspace could not be published anew")
+            problems = "; ".join(counts.problems) or "the workspace could not be published anew"
+            raise MemoryPipelineError(f"forgetting is not finished: {problems}; the next command tries again")
         self._on_step("published")
         discard_leftovers(self._places)
         for path in self._backups():

@@ -101,11 +101,11 @@ class EvidenceBuilder:
         window_tokens: int,
         withhold_external: bool,
         memory_folders: Sequence[str] = (),
-        is_forgotten: Callable[[Event], bool] = lambda _event: False,
+        is_forgotten: Callable[[Event, str], bool] = lambda _event, _row_text: False,
     ) -> None:
         """Take the model's window and what to withhold; words from our own ``memory_folders`` are echoes.
 
-        What ``is_forgotten`` never becomes a row.
+        What ``is_forgotten``, told by the event and the text of its row, never becomes one.
         """
         self._budget_tokens = int(window_tokens * _EVIDENCE_SHARE)
         self._withhold_external = withhold_external
@@ -122,13 +122,13 @@ class EvidenceBuilder:
         """Take one event; those that don't matter are passed over."""
         if event.kind not in _KINDS_THAT_MATTER:
             return
-        if self._is_forgotten(event):
-            self._order += 1
-            return
         is_call = event.kind in (EventKind.TOOL_CALL, EventKind.SHELL)
         if is_call and event.call_id is not None and self._reads_memory(event):
             self._memory_reads.add(event.call_id)
         text, was_cut = self._row_text(event)
+        if self._is_forgotten(event, text):
+            self._order += 1  # a gap is told where the row would stand
+            return
         if was_cut and not _is_tool_traffic(event):
             self._lost_words = True
         draft = _Draft(
@@ -223,12 +223,12 @@ def _is_tool_traffic(event: Event) -> bool:
     return event.speaker is Speaker.TOOL or event.kind is EventKind.TOOL_CALL
 
 
-def is_forgotten(event: Event, thread_id: str, tombstones: Tombstones) -> bool:
-    """Whether a line was forgotten, or holds words that were."""
+def is_forgotten(event: Event, row_text: str, thread_id: str, tombstones: Tombstones) -> bool:
+    """Whether a line was forgotten, or its row holds words that were."""
     return not tombstones.is_empty and (
         tombstones.has_line(thread_id, event.line_sha256)
         or tombstones.has_said(thread_id, event.text)
-        or tombstones.holds_words(event.text, event.command, *event.paths)
+        or tombstones.holds_words(row_text, event.command, *event.paths)
     )
 
 

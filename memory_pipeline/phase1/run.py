@@ -271,7 +271,7 @@ class Phase1:
             window_tokens=self._config.model.context_window_tokens,
             withhold_external=self._config.gates.external_context != "include",
             memory_folders=(self._config.memories_dir, str(self._config.database_path)),
-            is_forgotten=lambda event: is_forgotten(event, thread.thread_id, tombstones),
+            is_forgotten=lambda event, row_text: is_forgotten(event, row_text, thread.thread_id, tombstones),
         )
         evidence = build_evidence(reading, thread, builder, is_complete=lambda: not reading.skipped_lines)
         if reading.understood_lines == 0:

@@ -172,10 +172,10 @@ class Phase2:
             OSError, MemoryPipelineError: it can't be done; the next start tries again.
         """
         discard_staged(self._places)  # what was committed shows in the new rendering
-        memories = self._store.memories.every()
-        if not memories and not read_baseline(self._places.baseline).exists:
+        if self._store.memories.last_consolidation() is None:
+            # Nothing was published yet, or the database is being rebuilt: then what is published must not be emptied.
             return Phase2Counts(outcome=Phase2Outcome.NO_INPUTS)
-        book = self._book(memories, [])
+        book = self._book(self._store.memories.every(), [])
         plan = self._lay_out(book, kind=ConsolidationKind.FORGET, done=frozenset(), must_publish=True)
         return self._consolidate(plan, self._store.memories.last_consolidation(), [])
 

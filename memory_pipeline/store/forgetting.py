@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import sqlite3
-import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -150,6 +149,8 @@ class Forgetting:
         Raises:
             OSError: it can't be read.
         """
+        import subprocess
+
         # In another process: closing a descriptor here would drop the locks that SQLite holds on the file.
         read = "import pathlib, sys; sys.stdout.buffer.write(pathlib.Path(sys.argv[1]).read_bytes())"
         done = subprocess.run([sys.executable, "-I", "-c", read, str(path)], capture_output=True, check=False)  # noqa: S603 - our own words

@@ -280,6 +280,21 @@ def test_an_older_copy_that_is_put_back_brings_nothing_back(copy: Machine, tmp_p
     assert copy.run("run", "--json").document["phase2"]["outcome"] == "no_changes"
 
 
+def test_a_database_that_is_rebuilt_from_the_logs_brings_nothing_back(copy: Machine) -> None:
+    """Without it the tombstones still stand; and looking at an empty database empties no published file."""
+    for word in ("quokkalint", "zanzibari"):
+        memory_id = str(_memory_with(copy, word)["memory_id"])
+        assert copy.run("forget", "--memory", memory_id, "--yes", "--json").code == 0
+    for file in copy.state.glob("memory.db*"):
+        file.unlink()
+    assert copy.memory_list() == []
+    assert "narwhalfont" in copy.handbook()
+    assert copy.run("run", "--json").document["phase1"]["claimed"] == 4
+    assert files_holding(copy.state, "quokkalint", "zanzibari") == []
+    assert len(copy.memory_list()) == 2
+    assert NOTE in copy.handbook()
+
+
 @pytest.mark.parametrize(
     "step",
     [
