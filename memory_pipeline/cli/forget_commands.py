@@ -64,7 +64,10 @@ def forget(place: Place, /, *, dry_run: bool, yes: bool, as_json: bool, **named:
                 output.print_json(_plan_document(plan))
             else:
                 _print_plan(plan)
-            if dry_run or not click.confirm("Forget all of this? It can't be undone", err=True):
+            if dry_run:
+                return EXIT_DONE
+            if not click.confirm("Forget all of this? It can't be undone", err=True):
+                output.say("nothing was forgotten")
                 return EXIT_DONE
         receipt = forgetting.forget(selector)
     return _tell(receipt, place, verb="forgotten", as_json=as_json)
@@ -155,8 +158,8 @@ def _print_plan(plan: Plan) -> None:
     from memory_pipeline.cli import output
 
     document = _plan_document(plan)
-    goes = [f"{count} {_NAMES[name]}" for name, count in document["counts"].items() if count]
-    click.echo("\n".join(["This goes:", *(f"  {line}" for line in goes)] if goes else ["Nothing stored goes."]))
+    goes = [f"  {_NAMES[name]}: {count}" for name, count in document["counts"].items() if count]
+    click.echo("\n".join(["This goes:", *goes] if goes else ["Nothing that is stored goes."]))
     for thread in document["threads"]:
         click.echo(f"- session {output.printable(thread['thread_id'])}: {output.printable(thread['title'] or '')}")
     for noun, name in (("entry", "entries"), ("memory", "memories")):
@@ -195,8 +198,8 @@ def _tell(receipt: Receipt, place: Place, *, verb: str, as_json: bool) -> int:
 def _print_receipt(receipt: Receipt, place: Place, verb: str) -> None:
     from memory_pipeline.cli import output
 
-    counts = [f"{count} {_NAMES.get(name, name)}" for name, count in receipt.counts.items() if count]
-    click.echo(f"{verb.capitalize()}: {', '.join(counts) or 'nothing that was stored'}.")
+    counts = [f"{_NAMES.get(name, name)}: {count}" for name, count in receipt.counts.items() if count]
+    click.echo(f"{verb.capitalize()}. {'; '.join(counts) or 'Nothing of it was stored'}.")
     for folder, files in receipt.places.items():
         click.echo(f"Searched {files} files in {output.printable(folder)}.")
     if receipt.is_clean:

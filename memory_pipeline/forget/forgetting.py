@@ -188,7 +188,7 @@ class Forgetting:
         """Search everything that is ours for the marks."""
         workspace = self._config.workspace_path
         places, holding, unread = search(
-            [self._config.state_path, workspace],
+            [workspace, self._config.state_path],
             marks,
             read_database=self._store.forgetting.raw_bytes,
             database=self._config.database_path,

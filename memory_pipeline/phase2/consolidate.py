@@ -261,7 +261,9 @@ class Phase2:
         erase_found(self._places, found, self._tombstones.current())
         if not found.handbook_lines:
             return []
-        note = f"{MEMORY_FILE} held lines again that tell what you had forgotten: they were left out"
+        note = (
+            f"{MEMORY_FILE} held lines again of an older time, or that tell what you had forgotten: they were left out"
+        )
         return [f"{note} (`memory-pipeline memory add TEXT` remembers something anew)"]
 
     def _baseline_is_older(self) -> bool:

@@ -23,6 +23,10 @@ from memory_pipeline.tombstones import Tombstones
 
 _THREAD = re.compile(r"thread_id[:=]\s*(?P<id>[^\s,)]+)")
 _TELLS_MEMORY = re.compile(rb"- (?!rollout_summaries/).* \(\d{4}-\d\d-\d\d\)(?: \[Task \d+\])*$")
+_TELLS_SESSION = re.compile(
+    rb"## Task \d+: .+, (?:success|partial|fail|uncertain)$"
+    rb"|### (?:rollout_summary_files|keywords)$|- rollout_summaries/"
+)
 #: What is read of a summary to tell whose it is.
 _HEADER_BYTES = 8_192
 
@@ -150,7 +154,7 @@ def _without(content: bytes, baseline: Baseline, tombstones: Tombstones) -> byte
 
 
 def _forgotten_lines(content: bytes, baseline: Baseline, tombstones: Tombstones) -> frozenset[int]:
-    """Return the lines of MEMORY.md that tell what was forgotten and are not of the present rendering."""
+    """Return the lines of MEMORY.md that tell what was forgotten, or are of an older rendering."""
     lines = lines_of(content)
     rendered = frozenset(lines_of(baseline.rendered))
     gone = {
@@ -163,17 +167,21 @@ def _forgotten_lines(content: bytes, baseline: Baseline, tombstones: Tombstones)
         for edit in edits_of(baseline, content)
         if edit.added is not None and tombstones.has_memory(edit.memory_id or "")
     }
-    if gone:
-        # An older rendering came back. Its headings and keywords tell of what was forgotten too; what it tells of other
-        # memories is compared with them like everything that stands there.
-        gone |= {
-            index
-            for index, line in enumerate(lines)
-            if line not in rendered
-            and not _TELLS_MEMORY.match(line)
-            and is_rendered(line, before=lines[index - 1] if index else b"")
-        }
+    # An older rendering may have come back, and what it tells of sessions would pass for the person's text. Where it
+    # tells what was forgotten, nothing of it stays but what is compared with the memories like all that stands there.
+    stale = is_rendered if gone else _tells_sessions
+    gone |= {
+        index
+        for index, line in enumerate(lines)
+        if line not in rendered
+        and not _TELLS_MEMORY.match(line)
+        and stale(line, before=lines[index - 1] if index else b"")
+    }
     return frozenset(gone)
+
+
+def _tells_sessions(line: bytes, *, before: bytes) -> bool:
+    return before == b"### keywords\n" or bool(_TELLS_SESSION.match(line))
 
 
 def _is_forgotten(line: str, tombstones: Tombstones) -> bool:
