@@ -7,23 +7,30 @@ import random
 import socket
 import threading
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 
 from memory_pipeline.clock import Clock, SystemClock
 from memory_pipeline.config import Config
+from memory_pipeline.forget.forgetting import Forgetting
+from memory_pipeline.forget.rescan import Rescanning
 from memory_pipeline.llm.port import Extractor
+from memory_pipeline.lock import HeldLock
 from memory_pipeline.phase1.gates import apply_gates
 from memory_pipeline.phase1.index import Discovery, Progress, index_rollouts
 from memory_pipeline.phase1.run import Phase1
 from memory_pipeline.phase2.consolidate import Phase2, Preview
 from memory_pipeline.phase2.findings import Finding
+from memory_pipeline.phase2.hand import Hand
 from memory_pipeline.phase2.lint import lint
+from memory_pipeline.phase2.publish import OnStep
 from memory_pipeline.pipeline import PassOptions, Pipeline
 from memory_pipeline.recall.why import Explanation, explain
 from memory_pipeline.records import Agent, JournalRecord, Phase2Counts, RunCounts
+from memory_pipeline.redact import Redacted, redact
 from memory_pipeline.rollouts.readback import EvidenceReader
 from memory_pipeline.store.store import Store
+from memory_pipeline.tombstones import TombstoneFolder
 
 
 class App:
@@ -38,7 +45,7 @@ class App:
         extractor: Extractor | None = None,
         stop: threading.Event | None = None,
     ) -> None:
-        """Open the store of ``config``.
+        """Open the store of ``config``, and finish a forgetting that was cut off or that a backup brought back.
 
         ``extractor`` overrides the one that the configuration names; ``stop`` ends a running pass when it is set.
 
@@ -53,6 +60,11 @@ class App:
         # Unlike a process id, this names one run even across machines and restarts.
         self._owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
         self.store = Store(config.database_path)
+        try:
+            self.forgetting().bring_in_line_if_due()
+        except BaseException:
+            self.store.close()
+            raise
 
     def __enter__(self) -> App:
         return self
@@ -72,6 +84,7 @@ class App:
         self, options: PassOptions, *, on_index: Progress | None = None, on_extract: Progress | None = None
     ) -> RunCounts:
         """Run one pass; see Pipeline.run_once."""
+        self.forgetting().bring_in_line_if_due()  # a backup may have been put back since the last pass
         return self._pipeline().run_once(options, on_index=on_index, on_extract=on_extract)
 
     def scan(self, *, force: bool = False, on_index: Progress | None = None) -> Discovery:
@@ -87,6 +100,29 @@ class App:
     def undo(self, consolidation_id: int, *, wait: bool = False) -> Phase2Counts:
         """Undo one consolidation; see Phase2.undo."""
         return self._phase2().undo(consolidation_id, wait=wait)
+
+    def forgetting(self, *, on_step: OnStep = lambda _name: None) -> Forgetting:
+        """Return what forgets; ``on_step`` is told the name of each step once it is done."""
+        return Forgetting(
+            self.config,
+            self.store,
+            self.clock,
+            publish_anew=self._plain_phase2(on_step).publish_anew,
+            on_step=on_step,
+        )
+
+    def forgets(self, thread_id: str) -> bool:
+        """Whether a thread was forgotten as a whole."""
+        return TombstoneFolder(self.config.tombstones_path).current().has_thread(thread_id)
+
+    def forgets_words(self, *texts: str) -> bool:
+        """Whether one of the texts holds words that were forgotten for good."""
+        return TombstoneFolder(self.config.tombstones_path).current().holds_words(*texts)
+
+    def rescanning(self, *, redact_text: Callable[[str], Redacted] = redact) -> Rescanning:
+        """Return what masks stored secrets by the rules of ``redact_text``."""
+        hand = Hand(self.config, self.store, self.clock)
+        return Rescanning(self.config, self.store, self.forgetting(), hand, redact_text=redact_text)
 
     def preview(self) -> Preview:
         """Say what a consolidation would do now; changes nothing."""
@@ -128,6 +164,11 @@ class App:
         return Pipeline(phase1, self._phase2())
 
     def _phase2(self) -> Phase2:
+        return self._plain_phase2(before=self.forgetting().bring_in_line_under_lock)
+
+    def _plain_phase2(
+        self, on_step: OnStep = lambda _name: None, *, before: Callable[[HeldLock], None] = lambda _lock: None
+    ) -> Phase2:
         return Phase2(
             self.config,
             self.store,
@@ -136,6 +177,8 @@ class App:
             # Jitter only spreads retries over time; nothing that is stored or shown depends on it.
             jitter=random.random,
             should_stop=self.stop.is_set,
+            on_step=on_step,
+            before=before,
         )
 
     def _abort_extractions(self) -> None:

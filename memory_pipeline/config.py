@@ -176,6 +176,11 @@ class Config:
         """Our own log of what the person did to the memories."""
         return self.state_path / "journal.jsonl"
 
+    @property
+    def tombstones_path(self) -> Path:
+        """What was forgotten, as hashes."""
+        return self.state_path / "tombstones"
+
 
 def load_config(
     explicit_path: str | None = None,

@@ -133,6 +133,11 @@ def _record(app: App, action: JournalAction, **fields: Any) -> JournalRecord:
     from memory_pipeline.rollouts.journal import record_id_of
 
     now = app.clock.now()
+    if app.forgets_words(fields["statement"], fields["condition"]):
+        raise UsageError(
+            "this holds words that you had forgotten for good (forget --match); "
+            f"to allow them again, delete the file of that day in {app.config.tombstones_path}"
+        )
     record_id = record_id_of("command", action, now, *fields.values())
     return JournalRecord(record_id=record_id, action=action, at=now, origin="command", **fields)
 

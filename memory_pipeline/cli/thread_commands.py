@@ -68,7 +68,7 @@ def threads_show(place: Place, *, thread: str, as_json: bool) -> int:
     from memory_pipeline.cli import output
 
     with open_app(place.load()) as app:
-        found = _find_thread(app, thread, place)
+        found = find_thread(app, thread, place)
         extraction = app.store.extractions.get(found.thread_id)
         usage = app.store.extractions.usage("thread", found.thread_id)
     document = output.thread_details(found, extraction, usage)
@@ -88,12 +88,12 @@ def threads_retry(place: Place, *, thread: str, as_json: bool) -> int:
     from memory_pipeline.cli import output
 
     with open_app(place.load()) as app:
-        found = _find_thread(app, thread, place)
+        found = find_thread(app, thread, place)
         if not app.store.jobs.retry(found.thread_id):
             reason = f"held back by {found.gate}" if found.gate else "being extracted right now"
             raise UsageError(f"thread {found.thread_id} is {reason}, so there is nothing to retry")
         app.store.jobs.end_rest(app.config.model.provider)
-        after = _find_thread(app, found.thread_id, place)
+        after = find_thread(app, found.thread_id, place)
     name = output.printable(after.thread_id)
     if as_json:
         output.print_json(output.thread_document(after))
@@ -126,10 +126,12 @@ def _switch_thread(place: Place, thread: str, *, disabled: bool, as_json: bool) 
     from memory_pipeline.cli import output
 
     with open_app(place.load()) as app:
-        found = _find_thread(app, thread, place)
+        found = find_thread(app, thread, place)
+        if not disabled and app.forgets(found.thread_id):
+            raise UsageError(f"thread {found.thread_id} was forgotten, and is never extracted again")
         app.store.threads.set_disabled(found.thread_id, disabled=disabled)
         app.regate()
-        after = _find_thread(app, found.thread_id, place)
+        after = find_thread(app, found.thread_id, place)
     name = output.printable(after.thread_id)
     if as_json:
         output.print_json(output.thread_document(after))
@@ -140,6 +142,7 @@ def _switch_thread(place: Place, thread: str, *, disabled: bool, as_json: bool) 
     return EXIT_DONE
 
 
-def _find_thread(app: App, name: str, place: Place) -> IndexedThread:
+def find_thread(app: App, name: str, place: Place) -> IndexedThread:
+    """Find the session that an id, or its beginning, names."""
     store = app.store.threads
     return find_one(name, store.get, store.find_by_prefix, noun="thread", listing=place.command("threads list"))

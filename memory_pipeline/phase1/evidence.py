@@ -17,6 +17,7 @@ from memory_pipeline.records import (
     ToolStatus,
 )
 from memory_pipeline.redact import redact
+from memory_pipeline.tombstones import Tombstones
 
 #: Gives the SHA-256 of raw lines by their byte ranges.
 HashLines = Callable[[Iterable[tuple[int, int]]], Mapping[tuple[int, int], str]]
@@ -81,14 +82,44 @@ class _Draft:
         return _IMPORTANCE[self.event.kind]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Forgotten:
+    """Tells what the person had forgotten among the words of one thread."""
+
+    thread_id: str
+    tombstones: Tombstones
+
+    def holds(self, event: Event, row_text: str) -> bool:
+        """Whether an event says, or its row holds, words that were forgotten."""
+        return not self.tombstones.is_empty and (
+            self.tombstones.has_said(self.thread_id, event.text)
+            or self.tombstones.holds_words(row_text, event.command, *event.paths)
+        )
+
+    def is_line(self, line_sha256: str) -> bool:
+        """Whether a line itself was forgotten."""
+        return self.tombstones.has_line(self.thread_id, line_sha256)
+
+
 class EvidenceBuilder:
     """Collects events into rows within bounded memory, whatever the size of the log."""
 
-    def __init__(self, *, window_tokens: int, withhold_external: bool, memory_folders: Sequence[str] = ()) -> None:
-        """Take the model's window and what to withhold; words from our own ``memory_folders`` are echoes."""
+    def __init__(
+        self,
+        *,
+        window_tokens: int,
+        withhold_external: bool,
+        memory_folders: Sequence[str] = (),
+        forgotten: Forgotten | None = None,
+    ) -> None:
+        """Take the model's window and what to withhold; words from our own ``memory_folders`` are echoes.
+
+        What is ``forgotten`` never becomes a row.
+        """
         self._budget_tokens = int(window_tokens * _EVIDENCE_SHARE)
         self._withhold_external = withhold_external
         self._echoes = Echoes(memory_folders)
+        self._forgotten = forgotten
         self._drafts: list[_Draft] = []
         self._tokens = 0
         self._order = 0
@@ -101,6 +132,9 @@ class EvidenceBuilder:
             return
         self._echoes.note(event)
         text, was_cut = self._row_text(event)
+        if self._forgotten is not None and self._forgotten.holds(event, text):
+            self._order += 1  # a gap is told where the row would stand
+            return
         if was_cut and not _is_tool_traffic(event):
             self._lost_words = True
         draft = _Draft(
@@ -120,6 +154,9 @@ class EvidenceBuilder:
         """Number what fits into the budget. ``is_complete``: no line of the log was torn or skipped."""
         self._thin(self._budget_tokens)
         hashes = hash_lines({_line_of(draft.event) for draft in self._drafts})
+        if self._forgotten is not None:
+            is_line = self._forgotten.is_line
+            self._drafts = [draft for draft in self._drafts if not is_line(hashes[_line_of(draft.event)])]
         rows = tuple(
             _row(number, draft, hashes[_line_of(draft.event)], latest=thread.updated_at)
             for number, draft in enumerate(self._drafts, start=1)

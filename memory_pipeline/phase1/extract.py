@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from memory_pipeline.clock import iso_date
 from memory_pipeline.directions import find_directions, own_words
@@ -30,6 +31,7 @@ from memory_pipeline.records import (
 )
 from memory_pipeline.redact import redact
 from memory_pipeline.statements import one_line, statement_fault
+from memory_pipeline.tombstones import Tombstones
 
 QUOTE_CHARS = 500
 TITLE_CHARS = 80
@@ -113,6 +115,37 @@ def keep_earlier_entries(new: Extraction, earlier: StoredExtraction | None) -> E
         redactions=new.redactions,
         input_tokens=new.input_tokens,
         output_tokens=new.output_tokens,
+    )
+
+
+def keep_spared_entries(new: Extraction, earlier: StoredExtraction | None, tombstones: Tombstones) -> Extraction:
+    """Carry over what a thread said before and no reading finds again, since a line that it rests on was forgotten.
+
+    What was forgotten itself is left out, whatever the reading says.
+    """
+    said_again = {(entry.scope, entry.statement) for task in new.tasks for entry in task.entries}
+    tasks = [
+        replace(task, entries=tuple(entry for entry in task.entries if not tombstones.has_entry(entry)))
+        for task in new.tasks
+    ]
+    for task in earlier.tasks if earlier is not None else ():
+        spared = tuple(
+            entry
+            for entry in task.entries
+            if tombstones.spares(entry.entry_id)
+            and not tombstones.has_entry(entry)
+            and (entry.scope, entry.statement) not in said_again
+        )
+        if spared:
+            tasks.append(replace(task, entries=spared))
+    if tasks == list(new.tasks):
+        return new
+    return replace(
+        new,
+        rollout_summary=new.rollout_summary or (earlier.rollout_summary if earlier is not None else ""),
+        slug=new.slug or (earlier.slug if earlier is not None else ""),
+        raw_memory=render_raw_memory(tasks),
+        tasks=tuple(tasks),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 import traceback
 from collections import Counter
@@ -18,6 +19,7 @@ from memory_pipeline.rollouts.lineage import OwnPart, current_file, own_start
 from memory_pipeline.rollouts.reading import read_facts
 from memory_pipeline.rollouts.scope import scope_of
 from memory_pipeline.store.store import Store
+from memory_pipeline.tombstones import TombstoneFolder, Tombstones
 
 AGENTS_WITH_HOMES = (Agent.CODEX, Agent.CLAUDE)
 
@@ -163,6 +165,7 @@ class _Reader:
         self._clock = clock
         self._listing = listing
         self._by_thread: dict[tuple[Agent, str], RolloutFile] | None = None  # made when a fork is met
+        self._tombstones = TombstoneFolder(config.tombstones_path)
 
     def read_all(self, files: Sequence[RolloutFile], stop: threading.Event | None, on_progress: Progress | None) -> int:
         """Read files one after the other; returns how many could not be read."""
@@ -202,14 +205,17 @@ class _Reader:
             scope = scope_of(None, None, thread_id=file.thread_id)
             self._store.threads.record_unreadable(file, reason, scope, now=self._clock.now())
             return False
+        tombstones = self._tombstones.current()
         self._store.threads.record_reading(
             file,
-            facts,
+            _without_forgotten(facts, tombstones),
             scope_of(facts.cwd, facts.git_remote, thread_id=facts.thread_id),
             now=self._clock.now(),
             own_from_byte=own.own_from_byte,
             is_shared_out=is_shared_out,
         )
+        if tombstones.has_thread(facts.thread_id):
+            self._store.threads.set_disabled(facts.thread_id, disabled=True)
         return True
 
     def _own_part(self, file: RolloutFile) -> OwnPart:
@@ -236,6 +242,19 @@ class _Reader:
             own=own,
             now=self._clock.now(),
         )
+
+
+def _without_forgotten(facts: ThreadFacts, tombstones: Tombstones) -> ThreadFacts:
+    """Let a thread go without a title once a part of it was forgotten: it may be made of just that."""
+    if tombstones.is_empty:
+        return facts
+    if tombstones.touches(facts.thread_id):
+        facts = dataclasses.replace(facts, title=None, git_branch=None)
+    if tombstones.has_thread(facts.thread_id):
+        facts = dataclasses.replace(facts, unknown_types={}, gives_direction=False)
+    if tombstones.holds_words(facts.title):
+        facts = dataclasses.replace(facts, title=None)
+    return dataclasses.replace(facts, git_branch=None) if tombstones.holds_words(facts.git_branch) else facts
 
 
 def _internal_error(file: RolloutFile, error: Exception) -> str:

@@ -22,8 +22,8 @@ from memory_pipeline.errors import (
     StoreError,
     VanishedError,
 )
-from memory_pipeline.phase1.evidence import EvidenceBuilder, build_evidence
-from memory_pipeline.phase1.extract import check_answer, keep_earlier_entries
+from memory_pipeline.phase1.evidence import EvidenceBuilder, Forgotten, build_evidence
+from memory_pipeline.phase1.extract import check_answer, keep_earlier_entries, keep_spared_entries
 from memory_pipeline.phase1.gates import apply_gates
 from memory_pipeline.phase1.index import Discovery, Progress, index_rollouts
 from memory_pipeline.phase1.scopes import TurnScopes
@@ -42,6 +42,7 @@ from memory_pipeline.records import (
 from memory_pipeline.rollouts.lineage import OwnPart
 from memory_pipeline.rollouts.reading import memory_folders, read_events
 from memory_pipeline.store.store import Store
+from memory_pipeline.tombstones import TombstoneFolder
 
 logger = logging.getLogger(__name__)
 
@@ -91,6 +92,7 @@ class Phase1:
         self._owner = owner
         self._jitter = jitter
         self._stop = stop
+        self._tombstones = TombstoneFolder(config.tombstones_path)
         self._provider = config.model.provider if config.model.is_paid else None
 
     def run_once(
@@ -252,6 +254,13 @@ class Phase1:
 
     def _read_and_extract(self, lease: Lease, work: _Work) -> Extraction | None:
         thread = lease.thread
+        # Looked at after the claim: whoever forgets later than this fences the job out.
+        tombstones = self._tombstones.current()
+        if tombstones.has_thread(thread.thread_id):
+            self._store.threads.set_disabled(thread.thread_id, disabled=True)
+            self._store.jobs.set_gates({thread.thread_id: Gate.DISABLED})
+            self._store.jobs.give_back(lease)
+            return None
         share = self._store.lineage.share_of(thread.thread_id)
         reading = read_events(
             _file_of(lease),
@@ -267,6 +276,7 @@ class Phase1:
                 str(self._config.database_path),
                 *memory_folders(Agent.CODEX, self._config.sources.of(Agent.CODEX).home),
             ),
+            forgotten=Forgotten(thread_id=thread.thread_id, tombstones=tombstones),
         )
         evidence = build_evidence(
             reading, thread, builder, is_complete=lambda: not reading.skipped_lines, hash_lines=reading.hash_lines
@@ -277,9 +287,10 @@ class Phase1:
             return None
         answer = self._extract(evidence, deadline=time.monotonic() + self._deadline_seconds())
         extraction = check_answer(answer, evidence, scope_at=TurnScopes(self._store, thread).at)
+        earlier = self._store.extractions.get(thread.thread_id)
         if extraction.coverage is Coverage.PARTIAL:
-            extraction = keep_earlier_entries(extraction, self._store.extractions.get(thread.thread_id))
-        return extraction
+            extraction = keep_earlier_entries(extraction, earlier)
+        return extraction if tombstones.is_empty else keep_spared_entries(extraction, earlier, tombstones)
 
     def _deadline_seconds(self) -> float:
         # One answer, and the retries that are worth it; heartbeats keep the lease alive meanwhile.

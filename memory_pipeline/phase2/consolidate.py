@@ -19,6 +19,7 @@ from memory_pipeline.phase2.baseline import Baseline, differences, read_baseline
 from memory_pipeline.phase2.curate import curate
 from memory_pipeline.phase2.deeds import Deed
 from memory_pipeline.phase2.edits import edits_of, notes_in
+from memory_pipeline.phase2.erase import erase_found, find_forgotten
 from memory_pipeline.phase2.hand import Hand
 from memory_pipeline.phase2.layout import MEMORY_FILE, SUMMARY_FILE, lay_out
 from memory_pipeline.phase2.operations import MemoryBook, undone_key
@@ -52,6 +53,7 @@ from memory_pipeline.records import (
 )
 from memory_pipeline.store.memories import LastConsolidation
 from memory_pipeline.store.store import Store
+from memory_pipeline.tombstones import TombstoneFolder
 
 logger = logging.getLogger(__name__)
 
@@ -109,8 +111,12 @@ class Phase2:
         jitter: Callable[[], float],
         should_stop: Callable[[], bool],
         on_step: OnStep = lambda _name: None,
+        before: Callable[[HeldLock], None] = lambda _lock: None,
     ) -> None:
-        """Take the parts. ``jitter`` gives 0 to 1; ``should_stop`` ends a wait for the lock; see OnStep."""
+        """Take the parts. ``jitter`` gives 0 to 1; ``should_stop`` ends a wait for the lock; see OnStep.
+
+        ``before`` is done first, each time that the workspace is locked.
+        """
         self._config = config
         self._store = store
         self._clock = clock
@@ -118,7 +124,9 @@ class Phase2:
         self._jitter = jitter
         self._should_stop = should_stop
         self._on_step = on_step
+        self._before = before
         self._places = places_below(config.state_path, config.workspace_path)
+        self._tombstones = TombstoneFolder(config.tombstones_path)
         self._hand = Hand(config, store, clock)
         self._lock: HeldLock | None = None  # while phase two runs
 
@@ -151,6 +159,21 @@ class Phase2:
         """
         return self._under_lock(lambda: self._undo_locked(consolidation_id), wait=wait)
 
+    def publish_anew(self, lock: HeldLock) -> Phase2Counts:
+        """Render and publish what the memories say now, and change none of them; the caller holds the ``lock``.
+
+        Raises:
+            OSError, MemoryPipelineError: it can't be done; the next start tries again.
+        """
+        self._lock = lock
+        discard_staged(self._places)  # what was committed shows in the new rendering
+        if self._store.memories.last_consolidation() is None:
+            # Nothing was published yet, or the database is being rebuilt: then what is published must not be emptied.
+            return Phase2Counts(outcome=Phase2Outcome.NO_INPUTS)
+        book = self._book(self._store.memories.every(), [])
+        plan = self._lay_out(book, kind=ConsolidationKind.FORGET, done=frozenset(), must_publish=True)
+        return self._consolidate(plan, self._store.memories.last_consolidation(), [])
+
     def preview(self) -> Preview:
         """Say what a consolidation would do now; changes nothing."""
         deeds = self._hand.deeds_to_come(read_baseline(self._places.baseline), self._memory_file())
@@ -167,6 +190,7 @@ class Phase2:
             with os_lock(
                 lock, purpose="phase two", wait_seconds=math.inf if wait else 0, should_stop=self._should_stop
             ) as self._lock:
+                self._before(self._lock)
                 counts = body()
         except LockedError as error:
             return Phase2Counts(outcome=Phase2Outcome.LOCKED, problems=(str(error),), seconds=_since(started))
@@ -183,14 +207,15 @@ class Phase2:
             problem = f"the last consolidation failed ({last.error}); the next try is due at {iso(last.retry_at)}"
             return Phase2Counts(outcome=Phase2Outcome.COOLDOWN, problems=(problem,))
         try:
-            notes = self._mend()
+            notes = [*self._mend(), *self._leave_out_forgotten()]
         except (OSError, MemoryPipelineError) as error:
             if last is None or isinstance(error, FencedOutError):
                 raise
             return self._failed(last.consolidation_id, last, error, [])
         self._hand.write_down_edits(read_baseline(self._places.baseline), self._memory_file())
         last = self._store.memories.last_consolidation()
-        plan = self._plan(kind, self._hand.deeds(), must_publish=last is not None and last.state == "publishing")
+        is_lost = last is not None and last.state == "publishing"
+        plan = self._plan(kind, self._hand.deeds(), must_publish=is_lost or self._baseline_is_older())
         while plan.has_nothing_to_do and plan.waiting:
             # All that was looked at waits for a person: noted, so that what stands behind it in the backlog is read.
             self._store.memories.mark_waiting(plan.waiting)
@@ -233,8 +258,32 @@ class Phase2:
 
         return publish(self._places, publication, check_fence=check_fence, on_step=self._on_step)
 
+    def _leave_out_forgotten(self) -> list[str]:
+        """Take out what was forgotten and came back with an older copy of a file."""
+        self._hand.leave_out_forgotten()
+        found = find_forgotten(self._places, self._tombstones.current())
+        if found.is_empty:
+            return []
+        erase_found(self._places, found, self._tombstones.current())
+        if not found.handbook_lines:
+            return []
+        note = (
+            f"{MEMORY_FILE} held lines again of an older time, or that tell what you had forgotten: they were left out"
+        )
+        return [f"{note} (`memory-pipeline memory add TEXT` remembers something anew)"]
+
+    def _baseline_is_older(self) -> bool:
+        """Whether an older baseline was put in place of the last one: it may tell what was forgotten since."""
+        baseline, last = read_baseline(self._places.baseline), self._store.memories.last_success()
+        return (
+            not self._tombstones.current().is_empty
+            and baseline.exists
+            and last is not None
+            and baseline.consolidation_id != last.consolidation_id
+        )
+
     def _undo_locked(self, consolidation_id: int) -> Phase2Counts:
-        notes = self._mend()
+        notes = [*self._mend(), *self._leave_out_forgotten()]
         self._hand.write_down_edits(read_baseline(self._places.baseline), self._memory_file())
         memories = self._store.memories.every()
         book = self._book(memories, [])
@@ -408,6 +457,7 @@ class Phase2:
             watermark=max((item.extraction.source_updated_at for item in plan.selection), default=0.0),
             taken_in=plan.edits_taken_in,
             notes=plan.notes,
+            keeps_earlier=plan.kind is not ConsolidationKind.FORGET and not self._baseline_is_older(),
         )
 
     def _failed(

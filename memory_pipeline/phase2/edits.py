@@ -154,11 +154,16 @@ def _without_rendering(lines: Sequence[bytes]) -> list[bytes]:
     kept: list[bytes] = []
     before, was_ours = b"", True
     for line in lines:
-        is_ours = bool(_RENDERED.match(line)) or before == b"### keywords\n"
+        is_ours = is_rendered(line, before=before)
         if not is_ours and (line.strip() or not was_ours):
             kept.append(line)
         before, was_ours = line, is_ours or not line.strip()
     return kept
+
+
+def is_rendered(line: bytes, *, before: bytes) -> bool:
+    """Whether a line bears the marks of our rendering; ``before`` is the line before it."""
+    return bool(_RENDERED.match(line)) or before == b"### keywords\n"
 
 
 def _with_condition(told: Told | None, memory: Memory | None) -> Told | None:

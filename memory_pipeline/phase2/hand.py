@@ -27,6 +27,7 @@ from memory_pipeline.records import (
 )
 from memory_pipeline.rollouts.journal import JOURNAL_THREAD, Journal, record_id_of
 from memory_pipeline.store.store import Store
+from memory_pipeline.tombstones import TombstoneFolder, Tombstones
 
 
 class Hand:
@@ -37,6 +38,18 @@ class Hand:
         self._config = config
         self._store = store
         self._clock = clock
+        self._tombstones = TombstoneFolder(config.tombstones_path)
+
+    def leave_out_forgotten(self) -> int:
+        """Blank what was forgotten in the journal; returns how many lines. After that, no deed is made of it.
+
+        Raises:
+            OSError, LockedError, StoreError: the journal can't be written, or what was forgotten can't be read.
+        """
+        tombstones = self._tombstones.current()
+        if tombstones.is_empty:
+            return 0
+        return self.journal.rewrite(lambda record: left_of(record, tombstones), holds=tombstones.holds_words)
 
     def write_down_edits(self, baseline: Baseline, on_disk: bytes | None) -> None:
         """Append to the journal what the person did to MEMORY.md and wrote into notes since they were last read.
@@ -58,7 +71,8 @@ class Hand:
         if not found:
             return []
         known = self._store.memories.taken_in() | {line.record.record_id for line in self.journal.read()}
-        return [record for record in found if record.record_id not in known]
+        tombstones = self._tombstones.current()
+        return [record for record in found if record.record_id not in known and left_of(record, tombstones) is not None]
 
     def deeds(self) -> list[Deed]:
         """Return what no consolidation took in yet, in the journal's order; the store learns of their entries."""
@@ -125,6 +139,23 @@ class Hand:
         self._store.journal.replace(
             extraction, rollout_path=str(self.journal.path), scope=USER_SCOPE, now=self._clock.now()
         )
+
+
+def left_of(record: JournalRecord, tombstones: Tombstones) -> JournalRecord | None:
+    """Return what stays of a deed: nothing of one that was forgotten; of another, no forgotten words around it."""
+    words = (record.statement, record.condition, record.was, record.was_condition, record.origin)
+    if (
+        tombstones.has_record(record.record_id)
+        or tombstones.has_memory(record.memory_id or "")
+        or tombstones.holds_words(*words)
+    ):
+        return None
+    if record.was and tombstones.is_text(record.was, at=record.at):
+        record = dataclasses.replace(record, was="", was_condition="")
+    says_it = record.action in (JournalAction.ADD, JournalAction.EDIT, JournalAction.RESTORE)
+    if not says_it and record.statement and tombstones.is_text(record.statement, at=record.at):
+        record = dataclasses.replace(record, statement="", condition="")
+    return record
 
 
 def _scope_of(entry: Entry, known: Mapping[str, Entry]) -> str:

@@ -40,7 +40,7 @@ from memory_pipeline.phase2.places import Places
 #: Somebody may save again while we merge; what comes after so many rounds, the next start merges.
 _MOST_ROUNDS = 20
 #: Where the state folder lies on another file system, the file is kept beside MEMORY.md. Not a name that is swept.
-_BESIDE_PREFIX = ".memory-pipeline.kept-"
+BESIDE_PREFIX = ".memory-pipeline.kept-"
 _ABOUT = "about.json"
 _BASE = "base"
 _OURS = "ours"
@@ -274,7 +274,7 @@ def _names(places: Places) -> list[str]:
 
 
 def _spare(places: Places, folder: Path, *, is_beside: bool) -> Path:
-    return places.workspace / f"{_BESIDE_PREFIX}{folder.name}" if is_beside else folder / _FILE
+    return places.workspace / f"{BESIDE_PREFIX}{folder.name}" if is_beside else folder / _FILE
 
 
 def _remove(places: Places, name: str) -> None:

@@ -42,6 +42,7 @@ class Publication:
     watermark: float
     taken_in: frozenset[str] = frozenset()  # the person's edits of MEMORY.md that the memories hold by now
     notes: frozenset[str] = frozenset()  # digests of the person's lines that are notes
+    keeps_earlier: bool = True  # whether what was rendered before is kept for editors that hold it
 
 
 def stage(places: Places, publication: Publication) -> None:
@@ -64,6 +65,7 @@ def stage(places: Places, publication: Publication) -> None:
         "handbook": [[line.text, line.memory_id, line.scope] for line in publication.handbook],
         "taken_in": sorted(publication.taken_in),
         "notes": sorted(publication.notes),
+        "keeps_earlier": publication.keeps_earlier,
     }
     places.write(places.staging / _JOURNAL, orjson.dumps(journal))
 
@@ -82,6 +84,7 @@ def read_staged(places: Places) -> Publication | None:
             ],
             taken_in=frozenset(journal["taken_in"]),
             notes=frozenset(journal["notes"]),
+            keeps_earlier=bool(journal["keeps_earlier"]),
             files={path: (places.staging / _STAGED / path).read_bytes() for path in journal["files"]},
         )
     except (OSError, ValueError, KeyError, TypeError):
@@ -322,6 +325,8 @@ def _merge(baseline: Baseline, on_disk: bytes | None, publication: Publication) 
 
 
 def _rendered_before(baseline: Baseline, publication: Publication) -> bytes:
+    if not publication.keeps_earlier:
+        return b""
     is_repeated = baseline.consolidation_id == publication.consolidation_id  # after a crash right behind the baseline
     return baseline.rendered_before if is_repeated else baseline.rendered
 

@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from memory_pipeline.clock import iso
-from memory_pipeline.files import FILE_MODE, make_private_folder, sync_folder
+from memory_pipeline.files import FILE_MODE, make_private_folder, sync_folder, write_whole
 from memory_pipeline.lock import os_lock
 from memory_pipeline.records import EntryKind, JournalAction, JournalLine, JournalRecord, Speaker
 from memory_pipeline.rollouts.times import to_seconds
 
 JOURNAL_FILE = "journal.jsonl"
+#: Whether a text holds what must go.
+Holds = Callable[[str], bool]
+
 #: The thread of all that the person did by hand.
 JOURNAL_THREAD = "journal"
 
@@ -62,6 +65,25 @@ class Journal:
             finally:
                 os.close(descriptor)
             sync_folder(self.path.parent)
+
+    def rewrite(self, remains_of: Callable[[JournalRecord], JournalRecord | None], *, holds: Holds) -> int:
+        """Blank what must go, in place: ``remains_of`` gives what stays of a record, None for nothing of it.
+
+        A line keeps its length where what stays fits into it, so that the byte ranges of the others hold. A line that
+        is no record goes when its text ``holds`` what must go, or is torn. Returns how many lines were changed.
+
+        Raises:
+            OSError, LockedError: it can't be written; nothing was changed.
+        """
+        if not self.path.exists():
+            return 0
+        with self.lock():
+            before = self.path.read_bytes().split(b"\n")
+            after = [_rewritten(raw, remains_of, holds) for raw in before]
+            changed = sum(old != new for old, new in zip(before, after, strict=True))
+            if changed:
+                write_whole(self.path, b"\n".join(after))
+        return changed
 
     def lock(self) -> Any:
         """Return a context in which nobody else writes the journal."""
@@ -116,6 +138,17 @@ def decode_record(raw: bytes) -> JournalRecord | None:
         )
     except (ValueError, KeyError, TypeError):
         return None
+
+
+def _rewritten(raw: bytes, remains_of: Callable[[JournalRecord], JournalRecord | None], holds: Holds) -> bytes:
+    record = decode_record(raw)
+    if record is not None:
+        remains = remains_of(record)
+        if remains == record:
+            return raw
+        return (b"" if remains is None else _encode(remains)).ljust(len(raw))
+    is_foreign = raw.endswith(b"}") and not holds(raw.decode("utf-8", "replace"))
+    return raw if is_foreign or not raw.strip() else b" " * len(raw)
 
 
 def _encode(record: JournalRecord) -> bytes:

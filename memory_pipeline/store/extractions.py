@@ -41,7 +41,7 @@ class Extractions:
         """Return what was stored for a thread, with the entries that it still says; None if nothing ever was."""
         connection = self._connect()
         row = connection.execute("SELECT * FROM extractions WHERE thread_id = ?", (thread_id,)).fetchone()
-        return _stored(connection, row) if row else None
+        return stored_extraction(connection, row) if row else None
 
     def entries(self, thread_id: str) -> tuple[Entry, ...]:
         """Return the entries that a thread says now, in its order, whatever its gate."""
@@ -91,7 +91,7 @@ class Extractions:
         selected = [
             SelectedThread(
                 thread=threads[row["thread_id"]],
-                extraction=_stored(connection, row),
+                extraction=stored_extraction(connection, row),
                 usage=Usage(count=row["usage_count"], last_usage=row["last_usage"]),
             )
             for row in rows
@@ -109,7 +109,7 @@ class Extractions:
                 found.append(
                     SelectedThread(
                         thread=threads[thread_id],
-                        extraction=_stored(connection, row),
+                        extraction=stored_extraction(connection, row),
                         usage=read_usage(connection, "thread", thread_id),
                     )
                 )
@@ -152,16 +152,7 @@ def store_extraction(
             extraction.rollout_summary,
             extraction.slug,
             extraction.raw_memory,
-            orjson.dumps(
-                [
-                    {
-                        "title": task.title,
-                        "outcome": task.outcome,
-                        "entries": [entry.entry_id for entry in task.entries],
-                    }
-                    for task in extraction.tasks
-                ]
-            ).decode(),
+            tasks_as_json(extraction.tasks),
             extraction.coverage,
             source_digest,
             source_updated_at,
@@ -180,6 +171,16 @@ def store_extraction(
     )
     for position, entry in enumerate(entries):
         _store_entry(connection, entry, position, now)
+
+
+def tasks_as_json(tasks: Sequence[Task]) -> str:
+    """Write tasks as their column holds them."""
+    return orjson.dumps(
+        [
+            {"title": task.title, "outcome": task.outcome, "entries": [entry.entry_id for entry in task.entries]}
+            for task in tasks
+        ]
+    ).decode()
 
 
 def read_entries(connection: sqlite3.Connection, where: str, values: Sequence[object]) -> tuple[Entry, ...]:
@@ -276,7 +277,8 @@ def _read_evidence(connection: sqlite3.Connection, entry_id: str) -> tuple[Evide
     )
 
 
-def _stored(connection: sqlite3.Connection, row: sqlite3.Row) -> StoredExtraction:
+def stored_extraction(connection: sqlite3.Connection, row: sqlite3.Row) -> StoredExtraction:
+    """Read a row of what was stored for a thread."""
     standing = {
         entry.entry_id: entry
         for entry in read_entries(connection, "e.thread_id = ? AND e.withdrawn_at IS NULL", (row["thread_id"],))

@@ -313,7 +313,7 @@ class Memories:
 
     def _history(self, tail: str, values: tuple[object, ...]) -> list[AppliedOperation]:
         rows = self._connect().execute(f"SELECT * FROM operations {tail} ORDER BY operation_id", values)
-        return [_applied(row) for row in rows]
+        return [read_operation(row) for row in rows]
 
     def _consolidation(self, tail: str) -> LastConsolidation | None:
         row = self._connect().execute(f"SELECT * FROM consolidations {tail}").fetchone()
@@ -371,14 +371,15 @@ def _store_changes(
                 change.operation.condition,
                 change.operation.reason,
                 now,
-                _as_image(change.before) if change.before else None,
+                as_image(change.before) if change.before else None,
             )
             for change in changes
         ],
     )
 
 
-def _applied(row: sqlite3.Row) -> AppliedOperation:
+def read_operation(row: sqlite3.Row) -> AppliedOperation:
+    """Read a row of the history."""
     return AppliedOperation(
         operation=Operation(
             kind=OperationKind(row["operation"]),
@@ -403,7 +404,8 @@ _IMAGED = (
 )
 
 
-def _as_image(memory: Memory) -> str:
+def as_image(memory: Memory) -> str:
+    """Write a memory as the history keeps it."""
     return orjson.dumps({name: getattr(memory, name) for name in _IMAGED}).decode()
 
 
@@ -454,6 +456,11 @@ def _store_memory(connection: sqlite3.Connection, memory: Memory) -> None:
             memory.by_hand,
         ),
     )
+
+
+def read_memories(connection: sqlite3.Connection) -> list[Memory]:
+    """Return all memories by id."""
+    return _memories(connection, connection.execute("SELECT * FROM memories ORDER BY memory_id").fetchall())
 
 
 def _memories(connection: sqlite3.Connection, rows: Sequence[sqlite3.Row]) -> list[Memory]:

@@ -277,4 +277,6 @@ _FIRST_SCHEMA = (
     ) STRICT
     """,
     "CREATE TABLE watermarks (name TEXT PRIMARY KEY, value REAL NOT NULL) STRICT",
+    # Which set of tombstones this database and everything beside it was last brought in line with; at most one row.
+    "CREATE TABLE tombstones_met (digest TEXT NOT NULL) STRICT",
 )

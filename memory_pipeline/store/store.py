@@ -8,6 +8,7 @@ from pathlib import Path
 
 from memory_pipeline.store.connection import open_database
 from memory_pipeline.store.extractions import Extractions
+from memory_pipeline.store.forgetting import Forgetting
 from memory_pipeline.store.jobs import Jobs
 from memory_pipeline.store.journal import JournalEntries
 from memory_pipeline.store.ledger import Ledger
@@ -31,6 +32,7 @@ class Store:
         self.memories = Memories(self._connect)
         self.journal = JournalEntries(self._connect)
         self.ledger = Ledger(self._connect)
+        self.forgetting = Forgetting(self._connect)
         self._connect()
 
     def close(self) -> None:
