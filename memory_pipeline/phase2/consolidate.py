@@ -265,7 +265,7 @@ class Phase2:
         if found.is_empty:
             return []
         erase_found(self._places, found, self._tombstones.current())
-        if not found.handbook_lines:
+        if not found.handbook_lines and not found.stale_lines:
             return []
         note = (
             f"{MEMORY_FILE} held lines again of an older time, or that tell what you had forgotten: they were left out"

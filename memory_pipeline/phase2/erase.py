@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from pathlib import Path
 
 from memory_pipeline.files import TEMPORARY_PREFIX, write_whole
@@ -38,6 +40,7 @@ class Found:
     """What of the forgotten stands in files that rendering does not reach."""
 
     handbook_lines: Sequence[str] = ()  # of MEMORY.md, as they stand there
+    stale_lines: int = 0  # of an older rendering of MEMORY.md
     summaries: Sequence[str] = ()  # workspace paths
     notes: Sequence[str] = ()  # workspace paths of notes in extensions/ad_hoc
     copies: Sequence[Path] = ()  # files kept aside, of which lines go
@@ -45,7 +48,7 @@ class Found:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing of it."""
-        return not (self.handbook_lines or self.summaries or self.notes or self.copies)
+        return not (self.handbook_lines or self.stale_lines or self.summaries or self.notes or self.copies)
 
 
 def find_forgotten(places: Places, tombstones: Tombstones) -> Found:
@@ -54,10 +57,11 @@ def find_forgotten(places: Places, tombstones: Tombstones) -> Found:
         return Found()
     baseline = read_baseline(places.baseline)
     on_disk = read_workspace_file(places.workspace, MEMORY_FILE) or b""
-    gone = _forgotten_lines(on_disk, baseline, tombstones)
+    told, stale = _forgotten_lines(on_disk, baseline, tombstones)
     lines = lines_of(on_disk)
     return Found(
-        handbook_lines=[lines[index].decode("utf-8", "replace").rstrip("\n") for index in sorted(gone)],
+        handbook_lines=[lines[index].decode("utf-8", "replace").rstrip("\n") for index in sorted(told)],
+        stale_lines=len(stale),
         summaries=_stale_summaries(places.workspace, baseline, tombstones),
         notes=_forgotten_notes(places.workspace, tombstones),
         copies=[path for path in _copies(places) if _cleaned(path.read_bytes(), tombstones) != path.read_bytes()],
@@ -70,7 +74,7 @@ def erase_found(places: Places, found: Found, tombstones: Tombstones) -> None:
     Raises:
         OSError: a file can't be written or removed.
     """
-    if found.handbook_lines:
+    if found.handbook_lines or found.stale_lines:
         _rewrite_handbook(places, lambda content, baseline: _without(content, baseline, tombstones))
     for path in (*found.summaries, *found.notes):
         (places.workspace / path).unlink(missing_ok=True)
@@ -153,35 +157,49 @@ def _rewrite_handbook(places: Places, change: Callable[[bytes, Baseline], bytes]
 
 
 def _without(content: bytes, baseline: Baseline, tombstones: Tombstones) -> bytes:
-    gone = _forgotten_lines(content, baseline, tombstones)
+    told, stale = _forgotten_lines(content, baseline, tombstones)
+    gone = told | stale
     return b"".join(line for index, line in enumerate(lines_of(content)) if index not in gone) if gone else content
 
 
-def _forgotten_lines(content: bytes, baseline: Baseline, tombstones: Tombstones) -> frozenset[int]:
-    """Return the lines of MEMORY.md that tell what was forgotten, or are of an older rendering."""
+def _forgotten_lines(
+    content: bytes, baseline: Baseline, tombstones: Tombstones
+) -> tuple[frozenset[int], frozenset[int]]:
+    """Return the lines of MEMORY.md that tell what was forgotten, and others that are of an older rendering.
+
+    An older rendering may have come back, and what it tells of sessions would pass for the person's text. Where it
+    tells what was forgotten, nothing of it stays but what is compared with the memories like all that stands there.
+    """
     lines = lines_of(content)
-    rendered = frozenset(lines_of(baseline.rendered))
-    gone = {
-        index
-        for index, line in enumerate(lines)
-        if line not in rendered and _is_forgotten(line.decode("utf-8", "replace"), tombstones)
-    }
-    gone |= {
+    extra = _not_rendered(lines, lines_of(baseline.rendered))
+    told = {index for index in extra if _is_forgotten(lines[index].decode("utf-8", "replace"), tombstones)}
+    told |= {
         edit.added
         for edit in edits_of(baseline, content)
         if edit.added is not None and tombstones.has_memory(edit.memory_id or "")
     }
-    # An older rendering may have come back, and what it tells of sessions would pass for the person's text. Where it
-    # tells what was forgotten, nothing of it stays but what is compared with the memories like all that stands there.
-    stale = is_rendered if gone else _tells_sessions
-    gone |= {
+    is_stale = is_rendered if told else _tells_sessions
+    stale = {
         index
-        for index, line in enumerate(lines)
-        if line not in rendered
-        and not _TELLS_MEMORY.match(line)
-        and stale(line, before=lines[index - 1] if index else b"")
+        for index in extra - told
+        if not _TELLS_MEMORY.match(lines[index]) and is_stale(lines[index], before=lines[index - 1] if index else b"")
     }
-    return frozenset(gone)
+    ours = {index for index in told if is_rendered(lines[index], before=lines[index - 1] if index else b"")}
+    return frozenset(told - ours), frozenset(stale | ours)
+
+
+def _not_rendered(lines: Sequence[bytes], rendered: Sequence[bytes]) -> set[int]:
+    """Return the lines that are not of the rendering; of one that stands more often than there, those out of place."""
+    blocks = SequenceMatcher(None, rendered, lines, autojunk=False).get_matching_blocks()
+    in_place = {index for block in blocks for index in range(block.b, block.b + block.size)}
+    moved = Counter(rendered)
+    moved.subtract(lines[index] for index in in_place)
+    extra = set()
+    for index in sorted(set(range(len(lines))) - in_place):
+        moved[lines[index]] -= 1
+        if moved[lines[index]] < 0:
+            extra.add(index)
+    return extra
 
 
 def _tells_sessions(line: bytes, *, before: bytes) -> bool:

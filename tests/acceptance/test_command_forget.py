@@ -91,8 +91,10 @@ def test_what_is_forgotten_leaves_no_byte_and_does_not_come_back(copy: Machine, 
         "memory": _memory_with(copy, "quokkalint")["memory_id"],
         "match": "make quokkalint",
     }
-    ran = copy.run("forget", f"--{selector}", named[selector], "--yes", "--json")
+    shown = copy.run("forget", f"--{selector}", str(named[selector]), "--dry-run", "--json").document
+    ran = copy.run("forget", f"--{selector}", str(named[selector]), "--yes", "--json")
     assert ran.code == 0, ran.err
+    assert ran.document["counts"] == shown["counts"]
     assert ran.document["searched_for"] > 0
     assert files_holding(copy.state, "quokkalint") == []
     _grow(copy, 1)
