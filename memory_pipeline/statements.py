@@ -57,10 +57,16 @@ _FRONT_MARK = re.compile(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ListItem:
-    """An item of a Markdown list: its words on one line, and the index behind its last line."""
+    """An item of a Markdown list: what its lines say, and the index behind the last of them."""
 
-    text: str
+    first: str  # what its first line says
+    rest: str  # what the lines below say, on one line, with what joins it to the first; often nothing
     end: int
+
+    @property
+    def text(self) -> str:
+        """All of it on one line."""
+        return self.first + self.rest
 
 
 def list_item_at(lines: Sequence[str], start: int) -> ListItem | None:
@@ -71,14 +77,14 @@ def list_item_at(lines: Sequence[str], start: int) -> ListItem | None:
     first = _LIST_ITEM.fullmatch(lines[start])
     if first is None:
         return None
-    text = first["text"].rstrip()
-    end = start + 1
+    said = first["text"].rstrip()
+    rest, end = "", start + 1
     while end < len(lines) and _belongs_to(lines[end], len(first["indent"])):
         within = _LIST_ITEM.fullmatch(lines[end])
-        joint = "; " if within and not text.endswith((":", ";", ",")) else " "
-        text += joint + (within["text"] if within else lines[end]).strip()
+        joint = "; " if within and not (said + rest).endswith((":", ";", ",")) else " "
+        rest += joint + (within["text"] if within else lines[end]).strip()
         end += 1
-    return ListItem(text=text, end=end)
+    return ListItem(first=said, rest=rest, end=end)
 
 
 def _belongs_to(line: str, indent: int) -> bool:

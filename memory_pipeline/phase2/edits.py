@@ -30,7 +30,7 @@ from memory_pipeline.phase2.render import (
 from memory_pipeline.records import USER_SCOPE, EntryKind, JournalAction, JournalRecord, Memory
 from memory_pipeline.redact import redact
 from memory_pipeline.rollouts.journal import record_id_of
-from memory_pipeline.statements import STATEMENT_MAX_CHARS, clean_statement, list_item_at, one_line
+from memory_pipeline.statements import STATEMENT_MAX_CHARS, ListItem, clean_statement, list_item_at, one_line
 
 #: From here on, an added line in the place of a removed one is its rewording.
 _LIKE_ENOUGH = 0.45
@@ -44,7 +44,9 @@ _RENDERED = re.compile(
 )
 _DATE = re.compile(r"\s+\(\d{4}-\d\d-\d\d\)\s*$")
 # Some editors turn straight quotation marks into others.
-_TOLD = re.compile(r'(?:(?P<condition>.+?), )?the user (?P<verb>asked|decided): ["“„«](?P<statement>.+)["”“»]')
+_TOLD = re.compile(
+    r'(?:(?P<condition>.+?), )?the user (?P<verb>asked|decided): ["“„«](?P<statement>.+)["”“»](?P<more>[^"”“»]*)'
+)
 _STRUCK_OUT = re.compile(r"~~.+~~")
 #: A run of lines that two texts share, or in which they differ, as difflib tells it.
 _Opcode = tuple[str, int, int, int, int]
@@ -211,23 +213,28 @@ def without_edits(baseline: Baseline, on_disk: bytes | None, taken_in: frozenset
 def told_by(line: str) -> Told | None:
     """Read a list item as the statement of a memory; None when it is none, struck out, or too long for one."""
     item = list_item_at([line.strip()], 0)
-    return _told(item.text) if item is not None else None
+    return _told(item) if item is not None else None
 
 
-def _told(text: str) -> Told | None:
-    text = _DATE.sub("", _TASK_MARKS.sub("", text)).strip()
+def _told(item: ListItem) -> Told | None:
+    text = _without_marks(item.first)
     if _STRUCK_OUT.fullmatch(text):
         return None
     told = _TOLD.fullmatch(text)
     condition, kind = "", None
     if told:
-        text = told["statement"]
+        text = told["statement"] + told["more"].rstrip()  # what was added behind the quotation, too
         condition = re.sub(r"^when ", "", told["condition"] or "", flags=re.IGNORECASE)
         kind = EntryKind.DECISION if told["verb"] == "decided" else EntryKind.PREFERENCE
+    text += _without_marks(item.rest)
     statement = clean_statement(redact(text).text) if len(text) <= STATEMENT_MAX_CHARS else None
     if statement is None:
         return None
     return Told(statement=statement, condition=one_line(redact(condition).text, _CONDITION_CHARS), kind=kind)
+
+
+def _without_marks(text: str) -> str:
+    return _DATE.sub("", _TASK_MARKS.sub("", text)).rstrip()
 
 
 def _compare(baseline: Baseline, on_disk: bytes | None) -> _Comparison | None:
@@ -293,7 +300,7 @@ def _places(
             kind = _SECTIONS.get(text)
         elif scope is not None and kind is not None and not text.startswith((" ", "\t")):
             item = list_item_at(texts, index)
-            told = _told(item.text) if item is not None else None
+            told = _told(item) if item is not None else None
             if item is not None and told is not None and not _noted(lines[index : item.end], baseline):
                 # A quotation in a section of facts would be no fact any more.
                 of_line = told.kind if kind is EntryKind.PREFERENCE else None

@@ -167,6 +167,18 @@ def test_an_added_item_of_several_lines_is_one_memory(world: World) -> None:
     assert world.run().outcome is NO_CHANGES
 
 
+def test_lines_below_a_told_line_join_it_when_it_is_reworded(world: World) -> None:
+    """Until then they are a note; the marks of the rendering do not get between the person's words."""
+    before = world.of("use tabs for indentation").memory_id
+    world.write_handbook(after("use tabs", "  (eight wide)"))
+    world.run()
+    assert world.of("use tabs for indentation").memory_id == before
+    world.write_handbook(replacing("use tabs for indentation", "use hard tabs for indentation"))
+    world.run()
+    assert world.of("use hard tabs for indentation (eight wide)").memory_id == before
+    assert world.run().outcome is NO_CHANGES
+
+
 def test_more_lines_written_after_a_crash_are_not_lost(world: World) -> None:
     """An item whose first line is in the journal already is another edit when its further lines changed."""
 
@@ -426,6 +438,8 @@ def test_a_lost_database_learns_from_the_journal_again(world: World, tmp_path: P
         ("- use uv", "use uv", ""),
         ("* [ ] use uv (2026-01-02)", "use uv", ""),
         ("2. use uv", "use uv", ""),
+        ('- the user asked: "freeze it (2026-01-01)" (2026-01-02) [Task 1]', "freeze it (2026-01-01)", ""),
+        ('- the user asked: "use uv", and pin it (2026-01-02) [Task 1]', "use uv, and pin it", ""),
         ("- the user asked: “use uv” (2026-01-02) [Task 1]", "use uv", ""),
         ('- say "hello" first', 'say "hello" first', ""),
     ],
