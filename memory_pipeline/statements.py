@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 STATEMENT_MAX_CHARS = 300
 ELLIPSIS = "…"
@@ -35,6 +37,8 @@ strong style sub summary sup svg table tbody td template textarea tfoot th thead
 """
 _HTML_NAMES = frozenset(_HTML_WORDS.split())
 
+_LIST_ITEM = re.compile(r"(?P<indent>[ \t]*)(?:[-*+•]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\]\s+)?(?P<text>\S.*)")
+
 _FRONT_MARK = re.compile(
     r"""(?:
         \#{1,6}(?:\s+|$)            # a heading
@@ -49,6 +53,43 @@ _FRONT_MARK = re.compile(
     )""",
     re.VERBOSE,
 )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ListItem:
+    """An item of a Markdown list: what its lines say, and the index behind the last of them."""
+
+    first: str  # what its first line says
+    rest: str  # what the lines below say, on one line, with what joins it to the first; often nothing
+    end: int
+
+    @property
+    def text(self) -> str:
+        """All of it on one line."""
+        return self.first + self.rest
+
+
+def list_item_at(lines: Sequence[str], start: int) -> ListItem | None:
+    """Read the list item that begins on a line, with the lines below that are indented further; None where none begins.
+
+    An item within the item follows after a semicolon. A blank line or the fence of a code block ends the item.
+    """
+    first = _LIST_ITEM.fullmatch(lines[start])
+    if first is None:
+        return None
+    said = first["text"].rstrip()
+    rest, end = "", start + 1
+    while end < len(lines) and _belongs_to(lines[end], len(first["indent"])):
+        within = _LIST_ITEM.fullmatch(lines[end])
+        joint = "; " if within and not (said + rest).endswith((":", ";", ",")) else " "
+        rest += joint + (within["text"] if within else lines[end]).strip()
+        end += 1
+    return ListItem(first=said, rest=rest, end=end)
+
+
+def _belongs_to(line: str, indent: int) -> bool:
+    words = line.lstrip(" \t")
+    return len(line) - len(words) > indent and bool(words.strip()) and not words.startswith(("```", "~~~"))
 
 
 def clean_statement(text: str) -> str | None:

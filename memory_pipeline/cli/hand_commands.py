@@ -196,7 +196,9 @@ def _tell(place: Place, counts: Phase2Counts, found: Memory | None, *, as_json: 
     from memory_pipeline.records import Phase2Outcome
 
     applied = counts.outcome in (Phase2Outcome.CONSOLIDATED, Phase2Outcome.NO_CHANGES)
-    for problem in counts.problems:
+    # That it is locked calls for nothing: the run that holds the workspace, or the next one, takes the deed in.
+    problems = ["another run holds the workspace"] if counts.outcome is Phase2Outcome.LOCKED else counts.problems
+    for problem in problems:
         output.say(f"memory-pipeline: {output.printable(problem)}")
     if not applied:
         output.say(f"memory-pipeline: written down; `{place.command('run --phase2')}` takes it in")

@@ -38,7 +38,7 @@ from memory_pipeline.phase2.publish import (
     sweep_temporary,
 )
 from memory_pipeline.phase2.render import RENDERER_VERSION, as_bytes, render_handbook, render_summary
-from memory_pipeline.phase2.undo import undo_in
+from memory_pipeline.phase2.undo import entries_before, undo_in
 from memory_pipeline.records import (
     Agent,
     Change,
@@ -286,10 +286,18 @@ class Phase2:
         notes = [*self._mend(), *self._leave_out_forgotten()]
         self._hand.write_down_edits(read_baseline(self._places.baseline), self._memory_file())
         memories = self._store.memories.every()
-        book = self._book(memories, [])
-        skipped = undo_in(book, self._store.memories, consolidation_id)
-        if skipped:
-            notes.append(f"left as they are, because later consolidations changed them too: {', '.join(skipped)}")
+        rested_on = entries_before(self._store.memories, consolidation_id)
+        book = self._book(memories, list(self._store.extractions.standing_entries(rested_on).values()))
+        left = undo_in(book, self._store.memories, consolidation_id)
+        if left.changed_since:
+            ids = ", ".join(left.changed_since)
+            notes.append(f"left as they are, because later consolidations changed them too: {ids}")
+        if left.without_evidence:
+            ids = ", ".join(left.without_evidence)
+            notes.append(
+                f"left as they are, because nothing that they rested on stands any longer: {ids}; "
+                "`memory restore` has one told again on your word"
+            )
         if not book.operations:
             return Phase2Counts(outcome=Phase2Outcome.NO_CHANGES, problems=tuple(notes))
         done = self._hand.write_down_undoing(book, consolidation_id)

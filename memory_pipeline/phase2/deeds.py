@@ -157,6 +157,16 @@ def _reword(book: MemoryBook, deed: Deed, memory: Memory, shelves: Shelves) -> N
     entry = deed.entry
     if entry is None:
         return
+    if any(
+        other.memory_id != memory.memory_id
+        and other.status is MemoryStatus.ACTIVE
+        and shelves.says_the_same(other, entry)
+        for other in shelves.near(entry, book.memories)
+    ):
+        # Worded like another memory: that one says it from now on, and nothing says it twice.
+        _apply(book, OperationKind.RETIRE, memory, reason=f"{BY_PERSON}: another says it ({deed.record.origin})")
+        _say(book, deed, shelves)
+        return
     operation = Operation(
         kind=OperationKind.REWORD,
         memory_id=memory.memory_id,

@@ -30,13 +30,12 @@ from memory_pipeline.phase2.render import (
 from memory_pipeline.records import USER_SCOPE, EntryKind, JournalAction, JournalRecord, Memory
 from memory_pipeline.redact import redact
 from memory_pipeline.rollouts.journal import record_id_of
-from memory_pipeline.statements import STATEMENT_MAX_CHARS, clean_statement, one_line
+from memory_pipeline.statements import STATEMENT_MAX_CHARS, ListItem, clean_statement, list_item_at, one_line
 
 #: From here on, an added line in the place of a removed one is its rewording.
 _LIKE_ENOUGH = 0.45
 _CONDITION_CHARS = 200
 
-_ITEM = re.compile(r"[-*+]\s+(?:\[[ xX]\]\s+)?(?P<text>\S.*)")
 _TASK_MARKS = re.compile(r"(?:\s*\[Task \d+\])+\s*$")
 _RENDERED = re.compile(
     rb"# Task Group: |scope: |applies_to: cwd=|## Task \d+: |## User preferences$|## Reusable knowledge$"
@@ -44,7 +43,14 @@ _RENDERED = re.compile(
     rb"|- .* \(\d{4}-\d\d-\d\d\)(?: \[Task \d+\])*$"
 )
 _DATE = re.compile(r"\s+\(\d{4}-\d\d-\d\d\)\s*$")
-_TOLD = re.compile(r'(?:(?P<condition>.+?), )?the user (?P<verb>asked|decided): "(?P<statement>.+)"')
+# Some editors turn straight quotation marks into others.
+_TOLD = re.compile(
+    r'(?:(?P<condition>.+?), )?the user (?P<verb>asked|decided): ["“„«](?P<statement>.+)["”“»](?P<more>[^"”“»]*)'
+)
+_STRUCK_OUT = re.compile(r"~~.+~~")
+#: A run of lines that two texts share, or in which they differ, as difflib tells it.
+_Opcode = tuple[str, int, int, int, int]
+
 _SECTIONS = {
     PREFERENCES_HEADING: EntryKind.PREFERENCE,
     KNOWLEDGE_HEADING: EntryKind.KNOWLEDGE,
@@ -69,6 +75,7 @@ class Edit:
     action: JournalAction
     removed: int | None = None
     added: int | None = None
+    added_end: int = 0  # behind the last line of what was added
     memory_id: str | None = None
     scope: str | None = None
     kind: EntryKind | None = None
@@ -81,7 +88,7 @@ class _Comparison:
 
     rendered: Sequence[bytes]
     on_disk: Sequence[bytes]
-    opcodes: Sequence[tuple[str, int, int, int, int]]
+    opcodes: Sequence[_Opcode]
     edits: Sequence[Edit]
     moved_from: frozenset[int]  # rendered lines that stand elsewhere in their group now
     moved_to: frozenset[int]
@@ -194,7 +201,8 @@ def without_edits(baseline: Baseline, on_disk: bytes | None, taken_in: frozenset
     for edit in comparison.edits:
         if edit.edit_id in taken_in:
             restored.update(index for index in (edit.removed,) if index is not None)
-            dropped.update(index for index in (edit.added,) if index is not None)
+            if edit.added is not None:
+                dropped.update(range(edit.added, edit.added_end))
     kept: list[bytes] = []
     for kind, i1, i2, j1, j2 in comparison.opcodes:
         if kind == "equal":
@@ -208,21 +216,30 @@ def without_edits(baseline: Baseline, on_disk: bytes | None, taken_in: frozenset
 
 
 def told_by(line: str) -> Told | None:
-    """Read a list item as the statement of a memory; None when it is no list item, or too long for one."""
-    item = _ITEM.fullmatch(line.strip())
-    if item is None:
+    """Read a list item as the statement of a memory; None when it is none, struck out, or too long for one."""
+    item = list_item_at([line.strip()], 0)
+    return _told(item) if item is not None else None
+
+
+def _told(item: ListItem) -> Told | None:
+    text = _without_marks(item.first)
+    if _STRUCK_OUT.fullmatch(text):
         return None
-    text = _DATE.sub("", _TASK_MARKS.sub("", item["text"])).strip()
     told = _TOLD.fullmatch(text)
     condition, kind = "", None
     if told:
-        text = told["statement"]
+        text = told["statement"] + told["more"].rstrip()  # what was added behind the quotation, too
         condition = re.sub(r"^when ", "", told["condition"] or "", flags=re.IGNORECASE)
         kind = EntryKind.DECISION if told["verb"] == "decided" else EntryKind.PREFERENCE
+    text += _without_marks(item.rest)
     statement = clean_statement(redact(text).text) if len(text) <= STATEMENT_MAX_CHARS else None
     if statement is None:
         return None
     return Told(statement=statement, condition=one_line(redact(condition).text, _CONDITION_CHARS), kind=kind)
+
+
+def _without_marks(text: str) -> str:
+    return _DATE.sub("", _TASK_MARKS.sub("", text)).rstrip()
 
 
 def _compare(baseline: Baseline, on_disk: bytes | None) -> _Comparison | None:
@@ -233,7 +250,8 @@ def _compare(baseline: Baseline, on_disk: bytes | None) -> _Comparison | None:
     if not len(rendered) == len(baseline.line_memories) == len(baseline.line_scopes):
         return None
     opcodes = SequenceMatcher(None, rendered, lines, autojunk=False).get_opcodes()
-    places = _places(lines, rendered, baseline)
+    places = _places(lines, rendered, baseline, opcodes)
+    within = {line for j, spot in enumerate(places) if spot is not None for line in range(j, spot.end)}
     moved = _moved(rendered, opcodes, baseline, places)
     edits: list[Edit] = []
     notes: set[str] = set()
@@ -242,7 +260,7 @@ def _compare(baseline: Baseline, on_disk: bytes | None) -> _Comparison | None:
             continue
         removed = [i for i in range(i1, i2) if baseline.line_memories[i] is not None and i not in moved]
         added = [j for j in range(j1, j2) if places[j] is not None and j not in moved.values()]
-        notes.update(_digest(lines[j]) for j in range(j1, j2) if places[j] is None and lines[j].strip())
+        notes.update(_digest(lines[j]) for j in range(j1, j2) if j not in within and lines[j].strip())
         edits += _edits_of_hunk(baseline, rendered, lines, places, removed, added)
     return _Comparison(
         rendered=rendered,
@@ -262,18 +280,20 @@ class _Spot:
     scope: str
     kind: EntryKind
     told: Told
+    end: int  # the index behind its last line
 
 
-def _places(lines: Sequence[bytes], rendered: Sequence[bytes], baseline: Baseline) -> Sequence[_Spot | None]:
+def _places(
+    lines: Sequence[bytes], rendered: Sequence[bytes], baseline: Baseline, opcodes: Sequence[_Opcode]
+) -> Sequence[_Spot | None]:
     """Tell for each line of the file where it would stand as a memory; None for what can't be one."""
-    groups = {line: scope for line, scope in zip(rendered, baseline.line_scopes, strict=True) if line.startswith(b"# ")}
-    groups[f"{GROUP_HEADING}{EVERYWHERE}\n".encode()] = USER_SCOPE
+    groups = _groups(lines, rendered, baseline, opcodes)
+    texts = [line.decode("utf-8", "replace").rstrip() for line in lines]
     scope: str | None = USER_SCOPE  # before the first heading, an item belongs to no project
     kind: EntryKind | None = EntryKind.PREFERENCE
     is_code = False
     spots: list[_Spot | None] = []
-    for line in lines:
-        text = line.decode("utf-8", "replace").rstrip()
+    for index, (line, text) in enumerate(zip(lines, texts, strict=True)):
         spots.append(None)
         if text.lstrip().startswith(("```", "~~~")):
             is_code = not is_code
@@ -284,17 +304,36 @@ def _places(lines: Sequence[bytes], rendered: Sequence[bytes], baseline: Baselin
         elif text.startswith("#"):
             kind = _SECTIONS.get(text)
         elif scope is not None and kind is not None and not text.startswith((" ", "\t")):
-            told = told_by(text)
-            if told is not None and _digest(line) not in baseline.notes:
+            item = list_item_at(texts, index)
+            told = _told(item) if item is not None else None
+            if item is not None and told is not None and not _noted(lines[index : item.end], baseline):
                 # A quotation in a section of facts would be no fact any more.
                 of_line = told.kind if kind is EntryKind.PREFERENCE else None
-                spots[-1] = _Spot(scope=scope, kind=of_line or kind, told=told)
+                spots[-1] = _Spot(scope=scope, kind=of_line or kind, told=told, end=item.end)
     return spots
+
+
+def _noted(lines: Sequence[bytes], baseline: Baseline) -> bool:
+    return any(_digest(line) in baseline.notes for line in lines)
+
+
+def _groups(
+    lines: Sequence[bytes], rendered: Sequence[bytes], baseline: Baseline, opcodes: Sequence[_Opcode]
+) -> dict[bytes, str | None]:
+    """Return the scope of each heading of a group, and of those that the person called otherwise."""
+    groups = {line: scope for line, scope in zip(rendered, baseline.line_scopes, strict=True) if line.startswith(b"# ")}
+    groups[f"{GROUP_HEADING}{EVERYWHERE}\n".encode()] = USER_SCOPE
+    for kind, i1, i2, j1, j2 in opcodes:
+        gone = [line for line in rendered[i1:i2] if line.startswith(b"# ")]
+        come = [line for line in lines[j1:j2] if line.startswith(b"# ")]
+        if kind == "replace" and len(gone) == len(come) == 1:
+            groups.setdefault(come[0], groups[gone[0]])
+    return groups
 
 
 def _moved(
     rendered: Sequence[bytes],
-    opcodes: Sequence[tuple[str, int, int, int, int]],
+    opcodes: Sequence[_Opcode],
     baseline: Baseline,
     places: Sequence[_Spot | None],
 ) -> dict[int, int]:
@@ -333,10 +372,11 @@ def _edits_of_hunk(
         if j is not None and spot is not None:
             edits.append(
                 Edit(
-                    edit_id=lines[j].decode("utf-8", "replace"),
+                    edit_id=b"".join(lines[j : spot.end]).decode("utf-8", "replace"),
                     action=JournalAction.EDIT,
                     removed=i,
                     added=j,
+                    added_end=spot.end,
                     memory_id=memory_id,
                     scope=spot.scope,
                     kind=spot.kind,
@@ -350,9 +390,10 @@ def _edits_of_hunk(
         if j not in pairs.values() and spot is not None:
             edits.append(
                 Edit(
-                    edit_id=lines[j].decode("utf-8", "replace"),
+                    edit_id=b"".join(lines[j : spot.end]).decode("utf-8", "replace"),
                     action=JournalAction.ADD,
                     added=j,
+                    added_end=spot.end,
                     scope=spot.scope,
                     kind=spot.kind,
                     told=spot.told,

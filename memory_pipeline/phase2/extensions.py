@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,7 +27,7 @@ from memory_pipeline.redact import redact
 from memory_pipeline.rollouts.journal import record_id_of
 from memory_pipeline.rollouts.paths import plain_path
 from memory_pipeline.rollouts.scope import scope_of
-from memory_pipeline.statements import STATEMENT_MAX_CHARS, clean_statement
+from memory_pipeline.statements import STATEMENT_MAX_CHARS, clean_statement, list_item_at
 
 EXTENSIONS_FOLDER = "extensions"
 NOTES_EXTENSION = "ad_hoc"
@@ -39,7 +39,6 @@ MOST_BYTES = 64 * 1024
 MOST_STATEMENTS = 50
 
 _HEADER = re.compile(r"(?P<name>scope|cwd)\s*:\s*(?P<value>\S.*)", re.IGNORECASE)
-_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s+(?P<text>\S.*)")
 _NAME_TIME = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)")
 
 
@@ -152,7 +151,7 @@ def _read(source: _Source, text: str) -> tuple[str, list[str]]:
             body.append(line)
         else:
             body.append("")
-    items = [match["text"] for line in body if (match := _ITEM.fullmatch(line))]
+    items = _items(body)
     if not items and source.speaker is Speaker.USER:
         paragraphs = re.split(r"\n\s*\n", "\n".join(line for line in body if not line.startswith("#")))
         items = [" ".join(paragraph.split()) for paragraph in paragraphs]
@@ -162,6 +161,17 @@ def _read(source: _Source, text: str) -> tuple[str, list[str]]:
         if statement is not None and statement not in statements:
             statements.append(statement)
     return scope, statements
+
+
+def _items(lines: Sequence[str]) -> list[str]:
+    items = []
+    end = 0
+    for index in range(len(lines)):
+        item = list_item_at(lines, index) if index >= end else None
+        if item is not None:
+            items.append(item.text)
+            end = item.end
+    return items
 
 
 def _scope_named(name: str, value: str) -> str | None:

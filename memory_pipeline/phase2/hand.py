@@ -13,6 +13,7 @@ from memory_pipeline.phase2.edits import edits_of, records_of
 from memory_pipeline.phase2.extensions import records_of_extensions
 from memory_pipeline.phase2.operations import MemoryBook
 from memory_pipeline.records import (
+    PROJECT_SCOPE_PREFIX,
     USER_SCOPE,
     Coverage,
     Entry,
@@ -70,13 +71,13 @@ class Hand:
         )
         if not found:
             return []
-        known = self._store.memories.taken_in() | {line.record.record_id for line in self.journal.read()}
+        known = self._store.memories.taken_in() | {line.record.record_id for line in self._read()}
         tombstones = self._tombstones.current()
         return [record for record in found if record.record_id not in known and left_of(record, tombstones) is not None]
 
     def deeds(self) -> list[Deed]:
         """Return what no consolidation took in yet, in the journal's order; the store learns of their entries."""
-        lines = self.journal.read()
+        lines = self._read()
         self._store_entries(list(self._entries(lines).values()))
         return self._left(lines)
 
@@ -86,7 +87,21 @@ class Hand:
             JournalLine(record=record, byte_start=0, byte_end=0, line_sha256="")
             for record in self.find_edits(baseline, on_disk)
         ]
-        return self._left([*self.journal.read(), *unwritten])
+        return self._left([*self._read(), *unwritten])
+
+    def _read(self) -> list[JournalLine]:
+        """Read the journal; what was said of a folder is of the project that the folder is known as by now."""
+        projects = {
+            f"{PROJECT_SCOPE_PREFIX}{folder}": scope
+            for folder, scope in self._store.threads.scopes_with_remote().items()
+        }
+        return [
+            dataclasses.replace(
+                line,
+                record=dataclasses.replace(line.record, scope=projects.get(line.record.scope or "", line.record.scope)),
+            )
+            for line in self.journal.read()
+        ]
 
     def _entries(self, lines: Sequence[JournalLine]) -> dict[str, Entry]:
         path = str(self.journal.path)
@@ -123,10 +138,12 @@ class Hand:
 
     def _store_entries(self, entries: Sequence[Entry]) -> None:
         known = {entry.entry_id: entry for entry in self._store.extractions.entries(JOURNAL_THREAD)}
-        # A project that was renamed meanwhile moved the stored ones along.
-        current = [dataclasses.replace(entry, scope=_scope_of(entry, known)) for entry in entries]
-        if {entry.entry_id: entry for entry in current} == known:
+        # A project that was renamed meanwhile moved the stored ones along. A line that the file lost was said all the
+        # same: a journal that is cut short, emptied or deleted takes nothing back.
+        by_id = known | {entry.entry_id: dataclasses.replace(entry, scope=_scope_of(entry, known)) for entry in entries}
+        if by_id == known:
             return
+        current = list(by_id.values())
         task = Task(title="What you wrote yourself", outcome=TaskOutcome.SUCCESS, entries=tuple(current))
         extraction = Extraction(
             thread_id=JOURNAL_THREAD,

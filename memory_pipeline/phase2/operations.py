@@ -246,7 +246,9 @@ class MemoryBook:
     def revert(self, memory_id: str, before: Memory | None, *, reason: str) -> None:
         """Let a memory stand again as it was before a consolidation.
 
-        One that the consolidation made is retired and keeps its entries, so that they are not placed anew.
+        One that the consolidation made is retired and keeps its entries, so that they are not placed anew. Its project
+        may have been renamed since, and where nothing that it rested on stands any longer, what says so now stays:
+        no undoing changes what the logs say.
         """
         memory = self._memories[memory_id]
         if before is None:
@@ -254,14 +256,26 @@ class MemoryBook:
                 memory, status=MemoryStatus.RETIRED, superseded_by=None, reason=UNDONE_REASON
             )
         else:
-            reverted = dataclasses.replace(before, supersedes=memory.supersedes, usage=memory.usage)
-            gained = [entry_id for entry_id in memory.entry_ids if entry_id not in before.entry_ids]
-            lost = [entry_id for entry_id in before.entry_ids if entry_id not in memory.entry_ids]
+            entry_ids = self.standing(before) or self.standing(memory)
+            reverted = dataclasses.replace(
+                before,
+                scope=memory.scope,
+                supersedes=memory.supersedes,
+                usage=memory.usage,
+                entry_ids=entry_ids,
+                thread_ids=tuple(sorted({self._entries[entry_id].thread_id for entry_id in entry_ids})),
+            )
+            gained = [entry_id for entry_id in memory.entry_ids if entry_id not in entry_ids]
+            lost = [entry_id for entry_id in entry_ids if entry_id not in memory.entry_ids]
             self.removals += [(memory_id, entry_id) for entry_id in gained]
             self.placements += [(memory_id, entry_id) for entry_id in lost]
         operation = Operation(kind=OperationKind.REVERT, memory_id=memory_id, reason=reason, actor=Actor.PERSON)
         self._put(reverted)
         self.changes.append(Change(operation=operation, before=memory))
+
+    def standing(self, memory: Memory) -> tuple[str, ...]:
+        """Return the entries of a memory, as it is or once was, that still stand."""
+        return tuple(entry_id for entry_id in memory.entry_ids if entry_id in self._entries)
 
     def _put(self, memory: Memory) -> None:
         self._memories[memory.memory_id] = memory

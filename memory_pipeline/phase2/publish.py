@@ -288,6 +288,11 @@ def _publish_handbook(
     published = _published_by_a_crashed_try(places)
     if published is not None:
         return published  # Merging its result once more could move the person's lines.
+    target = places.workspace / MEMORY_FILE
+    if target.is_dir() and not target.is_symlink():
+        raise WorkspaceError(
+            f"{target} is a folder, where our file goes; move it elsewhere, and the next run writes it"
+        )
     on_disk = read_workspace_file(places.workspace, MEMORY_FILE)
     merged = _merge(baseline, on_disk, publication)
     if merged == on_disk:
@@ -344,7 +349,13 @@ def _tell_restored(places: Places, baseline: Baseline, on_disk: bytes | None, no
     if not baseline.exists:
         return
     if on_disk is None:
-        notes.append(f"{MEMORY_FILE} was missing and is restored")
+        if os.path.lexists(places.workspace / MEMORY_FILE):
+            notes.append(
+                f"{MEMORY_FILE} was no file of its own (a link, for example), so nothing was read from it; "
+                "it is restored"
+            )
+        else:
+            notes.append(f"{MEMORY_FILE} was missing and is restored")
     elif is_damaged(baseline.published, on_disk):
         copy, _ = keep_copy(places, MEMORY_FILE, on_disk)
         notes.append(

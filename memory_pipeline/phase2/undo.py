@@ -2,26 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from memory_pipeline.phase2.operations import MemoryBook
-from memory_pipeline.records import AppliedOperation, Consolidation, ConsolidationKind, Memory
+from memory_pipeline.records import AppliedOperation, Consolidation, ConsolidationKind, Memory, MemoryStatus
 from memory_pipeline.store.memories import Memories
 
 
-def undo_in(book: MemoryBook, history: Memories, consolidation_id: int) -> list[str]:
-    """Revert in the book what a consolidation did; returns the ids of memories that must be left as they are."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LeftAlone:
+    """The ids of memories that an undoing must leave as they are."""
+
+    changed_since: Sequence[str]  # by later consolidations
+    without_evidence: Sequence[str]  # they would be told again, but nothing that they rested on stands any longer
+
+
+def undo_in(book: MemoryBook, history: Memories, consolidation_id: int) -> LeftAlone:
+    """Revert in the book what a consolidation did; returns what must be left as it is.
+
+    The book must know the entries that the memories rested on before (see entries_before).
+    """
     before: dict[str, Memory | None] = {}
     for applied in history.operations_in(consolidation_id):
         before.setdefault(applied.operation.memory_id, applied.before)
     touched = {applied.operation.memory_id for applied in _standing_since(history, consolidation_id)}
-    skipped = []
+    changed_since, without_evidence = [], []
     for memory_id, image in before.items():
         if memory_id not in book.memories:
             continue  # forgotten since
         if memory_id in touched:
-            skipped.append(memory_id)
+            changed_since.append(memory_id)
+        elif (
+            image is not None
+            and _is_told(image)
+            and not book.standing(image)
+            and not book.memories[memory_id].entry_ids
+        ):
+            without_evidence.append(memory_id)
         else:
             book.revert(memory_id, image, reason=f"consolidation {consolidation_id} was undone")
-    return skipped
+    return LeftAlone(changed_since=changed_since, without_evidence=without_evidence)
+
+
+def entries_before(history: Memories, consolidation_id: int) -> list[str]:
+    """Return the ids of the entries on which the memories of a consolidation rested before it."""
+    images = (applied.before for applied in history.operations_in(consolidation_id))
+    return sorted({entry_id for image in images if image is not None for entry_id in image.entry_ids})
+
+
+def _is_told(image: Memory) -> bool:
+    return image.status is not MemoryStatus.RETIRED
 
 
 def _standing_since(history: Memories, consolidation_id: int) -> list[AppliedOperation]:

@@ -16,7 +16,15 @@ import orjson
 from memory_pipeline.clock import iso
 from memory_pipeline.files import FILE_MODE, make_private_folder, sync_folder, write_whole
 from memory_pipeline.lock import os_lock
-from memory_pipeline.records import EntryKind, JournalAction, JournalLine, JournalRecord, Speaker
+from memory_pipeline.records import (
+    PROJECT_SCOPE_PREFIX,
+    USER_SCOPE,
+    EntryKind,
+    JournalAction,
+    JournalLine,
+    JournalRecord,
+    Speaker,
+)
 from memory_pipeline.rollouts.times import to_seconds
 
 JOURNAL_FILE = "journal.jsonl"
@@ -129,7 +137,7 @@ def decode_record(raw: bytes) -> JournalRecord | None:
             origin=_text(fields["origin"]),
             memory_id=_text_or_none(fields.get("memory_id")),
             kind=EntryKind(fields["kind"]) if fields.get("kind") else None,
-            scope=_text_or_none(fields.get("scope")),
+            scope=_scope(fields.get("scope")),
             condition=_text(fields.get("condition", "")),
             statement=_text(fields.get("statement", "")),
             was=_text(fields.get("was", "")),
@@ -197,6 +205,13 @@ def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError("a text is expected")
     return value
+
+
+def _scope(value: object) -> str | None:
+    scope = _text_or_none(value)
+    if scope is None or scope == USER_SCOPE or scope.removeprefix(PROJECT_SCOPE_PREFIX) not in ("", scope):
+        return scope
+    raise ValueError("a scope is expected")
 
 
 def _text_or_none(value: object) -> str | None:

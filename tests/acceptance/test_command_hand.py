@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from command import Machine, session
 
+from memory_pipeline.lock import os_lock
+from memory_pipeline.phase2.consolidate import workspace_lock_path
+
 RULE = "From now on always run make lint before you commit."
 
 
@@ -120,3 +123,34 @@ def test_every_line_of_the_journal_is_one_document_and_private(machine: Machine)
     why = machine.run("memory", "why", "never use emojis", "--json").document
     (evidence,) = why["memories"][0]["entries"][0]["evidence"]
     assert evidence["state"] == "verified"
+
+
+def test_a_deed_is_written_down_while_another_run_holds_the_workspace(machine: Machine) -> None:
+    """The command says so, does not ask to be repeated, and the next run takes the deed in."""
+    with os_lock(workspace_lock_path(machine.memories), purpose="a test"):
+        ran = machine.run("memory", "add", "use uv", "--scope", "user")
+    assert ran.code == 0
+    assert "written down" in ran.err
+    assert "try again" not in ran.err
+    machine.run("run")
+    assert "use uv" in statements(machine)
+
+
+def test_what_stands_in_the_place_of_the_handbook_is_told_apart(machine: Machine) -> None:
+    """A link is replaced and what it named is left; a folder is left, and the message says what to do."""
+    handbook, elsewhere = machine.memories / "MEMORY.md", machine.root / "elsewhere.md"
+    handbook.rename(elsewhere)
+    handbook.symlink_to(elsewhere)
+    before = elsewhere.read_bytes()
+    ran = machine.run("memory", "add", "use uv", "--scope", "user")
+    assert ran.code == 0
+    assert "no file of its own" in ran.err
+    assert elsewhere.read_bytes() == before
+    assert "use uv" in machine.handbook()
+    handbook.unlink()
+    handbook.mkdir()
+    ran = machine.run("run")
+    assert ran.code == 1
+    assert "is a folder" in ran.err
+    assert "move it elsewhere" in ran.err
+    assert handbook.is_dir()

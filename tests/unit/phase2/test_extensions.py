@@ -51,6 +51,16 @@ def test_a_note_becomes_memories_of_the_person(world: World) -> None:
     assert world.run().outcome is Phase2Outcome.NO_CHANGES
 
 
+def test_an_item_of_a_note_is_read_to_its_end(world: World) -> None:
+    """The indented lines below an item are part of it."""
+    put(world, NOTE, "- when deploying, run the checks first,\n  then wait for the green light\n1. ask:\n   - Sam\n")
+    world.run()
+    assert world.told() >= {
+        ("user", "when deploying, run the checks first, then wait for the green light"),
+        ("user", "ask: Sam"),
+    }
+
+
 def test_a_note_without_items_is_read_by_paragraphs(world: World) -> None:
     """A plain sentence is enough; it holds everywhere when the note names no place."""
     put(world, NOTE, "Remember that the release\ncalendar is in the wiki.\n\nSecond thought.\n")

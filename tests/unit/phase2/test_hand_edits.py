@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from phase2_world import DAY, NOW, OTHER_PROJECT, PROJECT, World, entry, learned
+from phase2_world import DAY, NOW, OTHER_PROJECT, PROJECT, World, entry, facts, learned
 
 from memory_pipeline.phase2.edits import told_by
-from memory_pipeline.records import EntryKind, JournalAction, MemoryStatus, Phase2Outcome, Speaker
+from memory_pipeline.records import Agent, EntryKind, JournalAction, MemoryStatus, Phase2Outcome, RolloutFile, Speaker
 from memory_pipeline.rollouts.journal import Journal
 
 CONSOLIDATED, NO_CHANGES = Phase2Outcome.CONSOLIDATED, Phase2Outcome.NO_CHANGES
@@ -147,6 +147,120 @@ def test_a_line_moved_to_another_group_holds_there(world: World) -> None:
     world.run()
     assert ("user", "run make lint before every commit") in world.told()
     assert (PROJECT, "run make lint before every commit") not in world.told()
+
+
+def test_an_added_item_of_several_lines_is_one_memory(world: World) -> None:
+    """What is indented below an item belongs to it: none of it is cut off, left behind or given to another."""
+    added = (
+        "- when deploying, run the checks first,",
+        "  then wait for the green light",
+        "- ask:",
+        "  - Sam",
+        "  - Kim",
+    )
+    world.write_handbook(after("use tabs", *added))
+    world.run()
+    assert (PROJECT, "when deploying, run the checks first, then wait for the green light") in world.told()
+    assert (PROJECT, "ask: Sam; Kim") in world.told()
+    text = world.handbook.read_text(encoding="utf-8")
+    assert not [line for line in text.splitlines() if line.startswith(" ")]
+    assert world.run().outcome is NO_CHANGES
+
+
+def test_lines_below_a_told_line_join_it_when_it_is_reworded(world: World) -> None:
+    """Until then they are a note; the marks of the rendering do not get between the person's words."""
+    before = world.of("use tabs for indentation").memory_id
+    world.write_handbook(after("use tabs", "  (eight wide)"))
+    world.run()
+    assert world.of("use tabs for indentation").memory_id == before
+    world.write_handbook(replacing("use tabs for indentation", "use hard tabs for indentation"))
+    world.run()
+    assert world.of("use hard tabs for indentation (eight wide)").memory_id == before
+    assert world.run().outcome is NO_CHANGES
+
+
+def test_more_lines_written_after_a_crash_are_not_lost(world: World) -> None:
+    """An item whose first line is in the journal already is another edit when its further lines changed."""
+
+    def crash(name: str) -> None:
+        if name == "staged":
+            raise CrashError
+
+    world.write_handbook(after("use tabs", "- when deploying, run the checks"))
+    with pytest.raises(CrashError):
+        world.run(on_step=crash)
+    world.write_handbook(after("when deploying", "  and call Sam"))
+    world.run()
+    assert (PROJECT, "when deploying, run the checks and call Sam") in world.told()
+
+
+def test_a_line_struck_out_is_taken_out(world: World) -> None:
+    """The memory is retired, and the person's marks stay as they wrote them."""
+    world.write_handbook(lambda lines: [f"- ~~{line[2:]}~~" if "use tabs" in line else line for line in lines])
+    world.run()
+    assert world.of("use tabs for indentation").status is MemoryStatus.RETIRED
+    assert "- ~~" in world.handbook.read_text(encoding="utf-8")
+    assert world.run().outcome is NO_CHANGES
+
+
+def test_a_group_that_the_person_calls_otherwise_is_still_that_project(world: World) -> None:
+    """Items added and reworded under a new heading hold where they held under the old one."""
+    world.write_handbook(lambda lines: ["# My shop" if line == "# Task Group: shop" else line for line in lines])
+    world.run()
+    world.write_handbook(after("use tabs", "- tag every release"))
+    world.write_handbook(replacing("use tabs for indentation", "use wide tabs for indentation"))
+    world.run()
+    assert {(PROJECT, "tag every release"), (PROJECT, "use wide tabs for indentation")} <= world.told()
+    assert "# My shop\n" in world.handbook.read_text(encoding="utf-8")
+    assert world.run().outcome is NO_CHANGES
+
+
+def test_a_memory_worded_like_another_is_told_once(world: World) -> None:
+    """The other one rests on the person's word too from then on; the reworded one is out for good."""
+    reworded = world.of("run make lint before every commit")
+    world.does(JournalAction.EDIT, reworded, statement="use tabs for indentation", was=reworded.statement)
+    assert world.store.memories.get(reworded.memory_id).status is MemoryStatus.RETIRED  # type: ignore[union-attr]
+    assert len(world.of("use tabs for indentation").entry_ids) == 2
+    world.says("thread-c", entry("run make lint before every commit"))
+    world.run()
+    assert (PROJECT, "run make lint before every commit") not in world.told()
+
+
+@pytest.mark.parametrize("lost", ["deleted", "emptied", "cut"])
+def test_a_lost_journal_takes_nothing_back(world: World, lost: str) -> None:
+    """What the person said stays remembered when the file that it was written into is gone, as with any log."""
+    world.write_handbook(after("use tabs", "- tag every release"))
+    world.write_handbook(replacing("run make lint before every commit", "run make lint before every push"))
+    world.run()
+    told, path = world.told(), world.config.journal_path
+    if lost == "deleted":
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes()[:-20] if lost == "cut" else b"")
+    world.run()
+    assert world.told() == told
+    world.does(JournalAction.ADD, kind=EntryKind.PREFERENCE, scope="user", statement="never use emojis")
+    assert world.told() == told | {("user", "never use emojis")}
+
+
+def test_what_is_said_of_a_folder_holds_in_the_project_that_it_is_known_as(world: World) -> None:
+    """Once a log names the folder's remote, the folder's own key is no project of its own."""
+    reading = facts("thread-r", git_remote="https://example.org/sam/shop.git")
+    file = RolloutFile(
+        agent=Agent.CODEX,
+        path="/home/sam/.codex/sessions/thread-r.jsonl",
+        thread_id="thread-r",
+        archived=False,
+        size=1,
+        mtime_ns=1,
+        inode=1,
+        device=1,
+    )
+    world.store.threads.record_reading(file, reading, PROJECT, now=NOW)
+    world.does(
+        JournalAction.ADD, kind=EntryKind.PREFERENCE, scope="project:/home/sam/shop", statement="tag every release"
+    )
+    assert (PROJECT, "tag every release") in world.told()
 
 
 def test_marks_of_the_rendering_are_no_words_of_the_person(world: World) -> None:
@@ -323,6 +437,10 @@ def test_a_lost_database_learns_from_the_journal_again(world: World, tmp_path: P
         ('- before a commit, the user asked: "run it"', "run it", "before a commit"),
         ("- use uv", "use uv", ""),
         ("* [ ] use uv (2026-01-02)", "use uv", ""),
+        ("2. use uv", "use uv", ""),
+        ('- the user asked: "freeze it (2026-01-01)" (2026-01-02) [Task 1]', "freeze it (2026-01-01)", ""),
+        ('- the user asked: "use uv", and pin it (2026-01-02) [Task 1]', "use uv, and pin it", ""),
+        ("- the user asked: “use uv” (2026-01-02) [Task 1]", "use uv", ""),
         ('- say "hello" first', 'say "hello" first', ""),
     ],
 )
@@ -333,7 +451,9 @@ def test_a_line_is_read_as_it_was_rendered(line: str, statement: str, condition:
     assert (told.statement, told.condition) == (statement, condition)
 
 
-@pytest.mark.parametrize("line", ["use uv", "", "-", "- ", "-- use uv", "# - use uv", "- " + "x" * 301])
+@pytest.mark.parametrize(
+    "line", ["use uv", "", "-", "- ", "-- use uv", "# - use uv", "- ~~use uv~~", "2.5 use uv", "- " + "x" * 301]
+)
 def test_what_is_no_short_list_item_tells_nothing(line: str) -> None:
     """Such lines are notes."""
     assert told_by(line) is None

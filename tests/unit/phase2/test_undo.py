@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from phase2_world import DAY, NOW, OTHER_PROJECT, PROJECT, World, entry, learned
 
 from memory_pipeline.phase2.history import between
-from memory_pipeline.records import EntryKind, JournalAction, MemoryStatus, OperationKind, Phase2Outcome
+from memory_pipeline.records import EntryKind, Gate, JournalAction, MemoryStatus, OperationKind, Phase2Outcome
 
 PUBLISHED = ("MEMORY.md", "memory_summary.md")
 
@@ -103,6 +103,43 @@ def test_commands_are_undone_one_after_the_other(world: World) -> None:
     assert published(world) == stages[1]
     assert world.undo(second.consolidation_id - 1).outcome is Phase2Outcome.CONSOLIDATED
     assert published(world) == stages[0]
+
+
+def test_undoing_keeps_what_a_new_reading_of_the_log_says(world: World) -> None:
+    """A thread read anew rests on other lines; taking its consolidation back does not cost what it still says."""
+    world.says("thread-a", entry("use npm", at=NOW - 9 * DAY, byte=500), entry("squash before merging"))
+    world.run()
+    world.undo()
+    for _ in range(2):
+        assert (PROJECT, "use npm") in world.told()
+        assert (PROJECT, "squash before merging") not in world.told()
+        world.run()
+
+
+def test_undoing_tells_nothing_that_no_evidence_stands_for(world: World) -> None:
+    """What went because its session was disabled is left, and that is said."""
+    world.gate("thread-b", Gate.DISABLED)
+    world.run()
+    gone = world.of("answer in English")
+    counts = world.undo()
+    assert any(gone.memory_id in problem for problem in counts.problems)
+    assert world.of("answer in English").status is MemoryStatus.RETIRED
+
+
+def test_undoing_does_not_take_a_renamed_project_back(world: World) -> None:
+    """A folder whose remote became known keeps that name; the memory goes back to its words alone."""
+    folder = "project:/home/sam/blog"
+    world.says("thread-c", entry("squash before merging", scope=folder), cwd="/home/sam/blog")
+    world.run()
+    world.does(JournalAction.EDIT, world.of("squash before merging"), statement="squash before merging to main")
+    target = world.store.memories.last_consolidation()
+    assert target is not None
+    world.store.threads.rescope({"/home/sam/blog": OTHER_PROJECT})
+    assert world.of("squash before merging to main").scope == OTHER_PROJECT
+    world.run()
+    world.undo(target.consolidation_id)
+    assert world.told() >= {(OTHER_PROJECT, "squash before merging")}
+    assert folder not in {scope for scope, _ in world.told()}
 
 
 def test_what_changed_since_is_left_and_said(world: World) -> None:

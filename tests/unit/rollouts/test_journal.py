@@ -6,6 +6,8 @@ import hashlib
 import stat
 from pathlib import Path
 
+import orjson
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -92,3 +94,11 @@ def test_a_damaged_line_never_raises(statement: str, condition: str, cut: int, f
         content[flip % len(content)] ^= 0x55
         journal.path.write_bytes(content)
         journal.read()
+
+
+@pytest.mark.parametrize("scope", ["everywhere", "project:", ""])
+def test_a_line_of_no_scope_is_no_record(scope: str) -> None:
+    """What holds nowhere would be remembered and never told."""
+    fields = {"id": "j_a", "at": "2026-11-30T00:00:00Z", "action": "add", "origin": "command", "statement": "use uv"}
+    assert decode_record(orjson.dumps(fields | {"scope": "project:/home/sam/shop"})) is not None
+    assert decode_record(orjson.dumps(fields | {"scope": scope})) is None
