@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from phase2_world import NOW, World, entry
 
-from memory_pipeline.phase2.consolidate import places_of
 from memory_pipeline.phase2.erase import erase_found, find_forgotten
+from memory_pipeline.phase2.places import places_below
 from memory_pipeline.tombstones import Tombstone, TombstoneFolder, TombstoneKind, Tombstones
 
 OTHER = Tombstones.of([Tombstone(kind=TombstoneKind.ENTRY, value="e_other")], now=NOW)
@@ -33,7 +33,7 @@ def edit(world: World, *, add: str) -> None:
 def test_nothing_is_looked_for_while_nothing_was_forgotten(world: World) -> None:
     """A workspace without tombstones is as it was, whatever stands there."""
     edit(world, add="## Task 9: Cool the wombatade down, success\n")
-    assert find_forgotten(places_of(world.config), Tombstones()).is_empty
+    assert find_forgotten(places_below(world.config.state_path, world.config.workspace_path), Tombstones()).is_empty
 
 
 def test_lines_that_the_rendering_holds_as_often_are_left(world: World) -> None:
@@ -42,14 +42,14 @@ def test_lines_that_the_rendering_holds_as_often_are_left(world: World) -> None:
     heading = next(line for line in lines if line.startswith("## Task 1"))
     lines.remove(heading)
     world.handbook.write_text("\n".join([*lines, heading, "scope: mine", "Buy milk.", ""]), encoding="utf-8")
-    assert find_forgotten(places_of(world.config), OTHER).is_empty
+    assert find_forgotten(places_below(world.config.state_path, world.config.workspace_path), OTHER).is_empty
 
 
 def test_a_second_copy_of_what_tells_of_a_session_is_left_out(world: World) -> None:
     """An older rendering that came back would pass for the person's text, and keep its words for ever."""
     before = world.handbook.read_text(encoding="utf-8")
     edit(world, add="## Task 1: Cool the wombatade down, success\n### keywords\n- cool, wombatade\nBuy milk.\n")
-    places = places_of(world.config)
+    places = places_below(world.config.state_path, world.config.workspace_path)
     found = find_forgotten(places, OTHER)
     assert (found.stale_lines, found.handbook_lines) == (3, [])
     erase_found(places, found, OTHER)
@@ -63,7 +63,7 @@ def test_a_summary_of_a_forgotten_session_that_came_back_is_removed(world: World
     (folder / "old-other.md").write_text("thread_id: other\n\nWords.\n", encoding="utf-8")
     (folder / "mine.md").write_text("Words.\n", encoding="utf-8")
     stones = Tombstones.of([Tombstone(kind=TombstoneKind.THREAD, value="gone")], now=NOW)
-    assert find_forgotten(places_of(world.config), stones).summaries == ["rollout_summaries/old-gone.md"]
+    assert find_forgotten(places_below(world.config.state_path, world.config.workspace_path), stones).summaries == ["rollout_summaries/old-gone.md"]
 
 
 def test_a_consolidation_says_that_it_left_lines_out(world: World) -> None:
