@@ -45,7 +45,7 @@ _RENDERED = re.compile(
 )
 _DATE = re.compile(r"\s+\(\d{4}-\d\d-\d\d\)\s*$")
 _TOLD = re.compile(r'(?:(?P<condition>.+?), )?the user (?P<verb>asked|decided): "(?P<statement>.+)"')
-_SECTIONS = {
+SECTIONS = {
     PREFERENCES_HEADING: EntryKind.PREFERENCE,
     KNOWLEDGE_HEADING: EntryKind.KNOWLEDGE,
     FAILURES_HEADING: EntryKind.FAILURE,
@@ -202,6 +202,11 @@ def without_edits(baseline: Baseline, on_disk: bytes | None, taken_in: frozenset
     return b"".join(kept)
 
 
+def is_rendered(line: str) -> bool:
+    """Whether a line bears the marks of our rendering."""
+    return _RENDERED.match(line.encode()) is not None
+
+
 def told_by(line: str) -> Told | None:
     """Read a list item as the statement of a memory; None when it is no list item, or too long for one."""
     item = _ITEM.fullmatch(line.strip())
@@ -277,7 +282,7 @@ def _places(lines: Sequence[bytes], rendered: Sequence[bytes], baseline: Baselin
         elif text.startswith("# "):
             scope, kind = groups.get(line), EntryKind.PREFERENCE
         elif text.startswith("#"):
-            kind = _SECTIONS.get(text)
+            kind = SECTIONS.get(text)
         elif scope is not None and kind is not None and not text.startswith((" ", "\t")):
             told = told_by(text)
             if told is not None and _digest(line) not in baseline.notes:

@@ -297,6 +297,7 @@ class CodexGrammar:
             notes.memory_mode = text_or_none(meta.get("memory_mode")) or notes.memory_mode
         if self._meta_seen:
             return
+        notes.disabled_from_start = meta.get("memory_mode") == "disabled"
         self._meta_seen = True
         git = table(meta.get("git"))
         notes.thread_id = thread_id

@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from memory_pipeline.errors import RolloutError
-from memory_pipeline.records import Agent, Event, EventKind, RolloutFile, Source, ThreadFacts
+from memory_pipeline.records import Agent, Citation, Event, EventKind, RolloutFile, Source, ThreadFacts
+from memory_pipeline.rollouts.citations import citation_in
 from memory_pipeline.rollouts.claude import ClaudeGrammar
 from memory_pipeline.rollouts.codex import ROLLED_BACK, CodexGrammar
 from memory_pipeline.rollouts.grammar import ContentDigest, Draft, Grammar, Sequencer, SessionNotes, Wanted
@@ -244,6 +245,8 @@ def read_facts(
         skipped_places=tuple(reading.skipped_places),
         record_hashes=reading.record_hashes,
         forked_from=notes.forked_from,
+        disabled_from_start=notes.disabled_from_start,
+        citations=tally.citations,
     )
 
 
@@ -257,6 +260,7 @@ class _Unit:
     direction: bool = False
     external: bool = False
     first_prompt: str | None = None
+    citations: list[Citation] = field(default_factory=list)
 
 
 class _Tally:
@@ -279,6 +283,9 @@ class _Tally:
             unit.direction = unit.direction or (not self.direction and self._gives_direction(draft.text))
         elif draft.kind is EventKind.FINAL_ANSWER:
             unit.result_chars += len(draft.text)
+            citation = citation_in(draft.text, at=draft.at, place=draft.line.sha256)
+            if citation is not None:
+                unit.citations.append(citation)
 
     def undo(self, ranges: Sequence[tuple[int, int]]) -> None:
         """Take out the units that the newest ranges undo."""
@@ -306,6 +313,11 @@ class _Tally:
     def result_chars(self) -> int:
         """How long the final answers that stand are, together."""
         return sum(unit.result_chars for unit in self._units)
+
+    @property
+    def citations(self) -> tuple[Citation, ...]:
+        """What the final answers that stand cite."""
+        return tuple(citation for unit in self._units for citation in unit.citations)
 
     @property
     def first_prompt(self) -> str | None:
