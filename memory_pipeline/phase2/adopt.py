@@ -31,7 +31,7 @@ _MOST_BYTES = 8 << 20
 _EMPTY_LIST_BYTES = 200
 
 _OUR_FILES = (MEMORY_FILE, SUMMARY_FILE, RAW_MEMORIES)
-_FOLDER = re.compile(r"applies_to:\s*cwd=(?P<folder>[^;]+)")
+_FOLDER = re.compile(r"(?:scope: .*; )?applies_to:\s*cwd=(?P<folder>[^;]+)")
 #: Sections that only lead to other files, which are not there any more.
 _INDEX_HEADINGS = ("### rollout_summary_files", "### keywords")
 

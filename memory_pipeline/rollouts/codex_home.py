@@ -156,7 +156,7 @@ def _check_settings(settings: Mapping[str, Any], path: Path, *, whole: bool) -> 
     memories = _table(settings, "memories", path)
     wrong = []
     if memories.get("version") != "v1":
-        wrong.append('does not select its first memory pipeline (version = "v1"), which reads this folder')
+        wrong.append('does not select the first memory pipeline of Codex (version = "v1"), which reads this folder')
     if memories.get("generate_memories") is not False:
         wrong.append("lets Codex generate memories itself (generate_memories), which rewrites this folder")
     if not wrong:

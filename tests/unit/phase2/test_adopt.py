@@ -182,3 +182,22 @@ def test_no_words_are_lost_in_an_adoption(lines: list[str]) -> None:
         is_index = any(line.startswith("### ") for line in lines)
         assert not shown or is_index or words in told
     assert all(record.scope == PROJECT for record in adoption.records)
+
+
+def test_the_memory_folder_itself_is_no_project(world: World) -> None:
+    """A group that names the workspace as its folder has no known project, though that folder is there."""
+    text = f"# Task Group: x\nscope: x; applies_to: cwd={world.workspace}\n## User preferences\n- use pnpm\n"
+    world.handbook.write_text(text, encoding="utf-8")
+    adopt(world)
+    assert world.told() == {(PROJECT, "use tabs for indentation")}
+    assert "- use pnpm" in world.handbook.read_text(encoding="utf-8")
+
+
+def test_a_folder_that_is_on_disk_is_a_project(world: World, tmp_path: Path) -> None:
+    """No session needs to know it: the group's folder tells the project."""
+    folder = tmp_path / "blog"
+    folder.mkdir()
+    text = f"# Task Group: x\napplies_to: cwd={folder}; reuse_rule=x\n## User preferences\n- use pnpm\n"
+    world.handbook.write_text(text, encoding="utf-8")
+    adopt(world)
+    assert (f"project:{folder}", "use pnpm") in world.told()
