@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import random
 import socket
@@ -12,6 +13,7 @@ from types import TracebackType
 
 from memory_pipeline.clock import Clock, SystemClock
 from memory_pipeline.config import Config
+from memory_pipeline.errors import UsageError
 from memory_pipeline.forget.forgetting import Forgetting
 from memory_pipeline.forget.rescan import Rescanning
 from memory_pipeline.llm.port import Extractor
@@ -28,6 +30,7 @@ from memory_pipeline.pipeline import PassOptions, Pipeline
 from memory_pipeline.recall.why import Explanation, explain
 from memory_pipeline.records import Agent, JournalRecord, Phase2Counts, RunCounts
 from memory_pipeline.redact import Redacted, redact
+from memory_pipeline.rollouts.codex_home import check_codex_home
 from memory_pipeline.rollouts.readback import EvidenceReader
 from memory_pipeline.store.store import Store
 from memory_pipeline.tombstones import TombstoneFolder
@@ -83,9 +86,47 @@ class App:
     def run_once(
         self, options: PassOptions, *, on_index: Progress | None = None, on_extract: Progress | None = None
     ) -> RunCounts:
-        """Run one pass; see Pipeline.run_once."""
+        """Run one pass; see Pipeline.run_once.
+
+        Raises:
+            ConfigError: Codex may not take the workspace as its memory; see check_workspace.
+            UsageError: something of others stands in the workspace, and it is not to be adopted.
+        """
         self.forgetting().bring_in_line_if_due()  # a backup may have been put back since the last pass
-        return self._pipeline().run_once(options, on_index=on_index, on_extract=on_extract)
+        hints = self.check_workspace(publishes=options.phase2, adopt=options.adopt)
+        counts = self._pipeline().run_once(options, on_index=on_index, on_extract=on_extract)
+        if not hints:
+            return counts
+        phase1 = dataclasses.replace(counts.phase1, problems=(*hints, *counts.phase1.problems))
+        return dataclasses.replace(counts, phase1=phase1)
+
+    def check_workspace(self, *, publishes: bool = True, adopt: bool = False) -> tuple[str, ...]:
+        """Check that the workspace is ours to write; returns hints for the person.
+
+        Only a workspace that is a folder of Codex needs it: Codex must read it, and write none of its own there, and
+        what stands there already is taken over at the person's word alone.
+
+        Raises:
+            ConfigError: the configuration of Codex does not let us; the message says what to put into it.
+            UsageError: something of others stands there, and it is not to be adopted.
+        """
+        reader = check_codex_home(self.config, self._environ)
+        if reader is None:
+            if adopt:
+                raise UsageError(f"--adopt: {self.config.memories_dir} is no memory folder of Codex; leave it out")
+            return ()
+        if publishes and not adopt:
+            phase2 = self._phase2()
+            strangers = phase2.strangers()
+            if strangers:
+                raise UsageError(
+                    f"{self.config.memories_dir} holds memories that are not ours: {', '.join(strangers)}. Nothing was "
+                    "changed. Run `memory-pipeline run --adopt` once to take them over: what is said of a known "
+                    "project becomes memories of yours, other text stays in MEMORY.md as notes, and copies are kept. "
+                    "Or name another memories_dir"
+                )
+            phase2.take_possession()
+        return reader.hints
 
     def scan(self, *, force: bool = False, on_index: Progress | None = None) -> Discovery:
         """Index and gate, without extracting anything."""
@@ -94,11 +135,21 @@ class App:
         return discovery
 
     def take_in_hand(self, records: Sequence[JournalRecord]) -> Phase2Counts:
-        """Write down what the person does, and take it in at once where no other run holds the workspace."""
+        """Write down what the person does, and take it in at once where no other run holds the workspace.
+
+        Raises:
+            ConfigError, UsageError: the workspace is not ours to write; see check_workspace.
+        """
+        self.check_workspace()
         return self._phase2().take_in_hand(records)
 
     def undo(self, consolidation_id: int, *, wait: bool = False) -> Phase2Counts:
-        """Undo one consolidation; see Phase2.undo."""
+        """Undo one consolidation; see Phase2.undo.
+
+        Raises:
+            ConfigError, UsageError: the workspace is not ours to write; see check_workspace.
+        """
+        self.check_workspace()
         return self._phase2().undo(consolidation_id, wait=wait)
 
     def forgetting(self, *, on_step: OnStep = lambda _name: None) -> Forgetting:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 
 class MemoryPipelineError(Exception):
-    """Something went wrong; the message says what, to which file or key, and what to do."""
+    """Something went wrong; the message says what, to which file or key, and what to do.
+
+    ``lines`` are shown below the message as they stand, to be copied.
+    """
 
     exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str = "", *, lines: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.lines = tuple(lines)
 
 
 class ConfigError(MemoryPipelineError):

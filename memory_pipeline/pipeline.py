@@ -19,6 +19,7 @@ class PassOptions:
     force: bool = False
     limit: int | None = None
     wait: bool = False
+    adopt: bool = False  # take over what stands in a workspace that is not ours yet
 
 
 class Pipeline:
@@ -47,5 +48,5 @@ class Pipeline:
                 Phase1Options(force=options.force, limit=options.limit), on_index=on_index, on_extract=on_extract
             )
         if options.phase2:
-            phase2 = self._phase2.run_once(wait=options.wait)
+            phase2 = self._phase2.run_once(wait=options.wait, adopt=options.adopt)
         return RunCounts(phase1=phase1, phase2=phase2)

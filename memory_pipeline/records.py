@@ -189,6 +189,16 @@ class RolloutFile(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Citation:
+    """What one final answer says it used: threads, and lines of MEMORY.md."""
+
+    citation_id: str  # the same wherever the same answer stands
+    at: float | None
+    threads: tuple[str, ...]
+    lines: tuple[int, ...]  # numbers from 1, ascending
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ThreadFacts:
     """What one reading of a rollout tells about its thread, for the index and the gates."""
 
@@ -217,6 +227,8 @@ class ThreadFacts:
     skipped_places: tuple[tuple[int, str], ...] = ()  # the first hundred: line number, reason
     newest_at: float | None = None  # the last record's time that can be believed, though it may not have come yet
     forked_from: str | None = None  # the thread of which this one is a fork, as its log says
+    disabled_from_start: bool = False  # memory_mode was "disabled" when the session began, so by a setting of its agent
+    citations: tuple[Citation, ...] = ()  # of the final answers that stand
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -392,6 +404,7 @@ class IndexedThread:
     unknown_types: Mapping[str, int]
     disabled_by_person: bool
     skipped_places: tuple[tuple[int, str], ...] = ()  # the first hundred: line number, reason
+    disabled_from_start: bool = False  # memory_mode was "disabled" when the session began
     is_shared_out: bool = True  # it is decided which of its records are its own
     gate: Gate | None
     job_state: JobState | None  # None: it never passed the gates

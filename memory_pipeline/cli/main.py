@@ -44,7 +44,7 @@ def run(arguments: Sequence[str]) -> int:
             hint = f" (see `{error.ctx.command_path} --help`)"
         return _failed(arguments, f"{error.format_message()}{hint}", 2)
     except MemoryPipelineError as error:
-        return _failed(arguments, str(error), error.exit_code)
+        return _failed(arguments, str(error), error.exit_code, lines=error.lines)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         return _failed(arguments, f"{place}{error.strerror or error}", 1)
@@ -55,12 +55,14 @@ def run(arguments: Sequence[str]) -> int:
     return outcome if isinstance(outcome, int) else 0
 
 
-def _failed(arguments: Sequence[str], message: str, exit_code: int) -> int:
+def _failed(arguments: Sequence[str], message: str, exit_code: int, *, lines: Sequence[str] = ()) -> int:
     line = " ".join(message.split())
     say(f"memory-pipeline: {line}")
+    for shown in lines:
+        say(shown)
     if "--json" in arguments:
         with suppress(OSError):  # what failed may be standard output itself
-            print_json({"error": line, "exit_code": exit_code})
+            print_json({"error": "\n".join([line, *lines]), "exit_code": exit_code})
     return exit_code
 
 

@@ -11,6 +11,7 @@ import click
 
 from memory_pipeline.cli.place import EXIT_DONE, EXIT_FAILED, EXIT_LOCKED, JSON_OPTION, Place, open_app, stoppable
 from memory_pipeline.config import Config
+from memory_pipeline.errors import UsageError
 from memory_pipeline.records import RunCounts
 
 
@@ -19,6 +20,7 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         JSON_OPTION,
         click.option("--wait", is_flag=True, help="Wait for another run to release the workspace."),
+        click.option("--adopt", is_flag=True, help="Take over what stands in the memory folder of Codex, as yours."),
         click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Extract at most N sessions."),
         click.option("--force", is_flag=True, help="Also extract sessions that are too recent or too short."),
         click.option("--phase2", is_flag=True, help="Consolidate only."),
@@ -57,6 +59,7 @@ def daemon(place: Place) -> int:
     config = place.load()
     check_schedule(config.daemon.schedule)
     with stoppable() as stop, open_app(config, stop) as app:
+        app.check_workspace()  # before the first pass: what a person must mend first is told at once, by its exit code
 
         def run_pass() -> None:
             from memory_pipeline.pipeline import PassOptions
@@ -109,6 +112,7 @@ def run_once(
     force: bool,
     limit: int | None,
     wait: bool,
+    adopt: bool,
     as_json: bool,
     samples: str,
 ) -> int:
@@ -119,7 +123,11 @@ def run_once(
 
     log_to_stderr(logging.WARNING)
     both = phase1 == phase2
-    options = PassOptions(phase1=phase1 or both, phase2=phase2 or both, force=force, limit=limit, wait=wait)
+    if adopt and not (phase2 or both):
+        raise UsageError("--adopt takes over what phase two writes; leave out --phase1, or add --phase2")
+    options = PassOptions(
+        phase1=phase1 or both, phase2=phase2 or both, force=force, limit=limit, wait=wait, adopt=adopt
+    )
     config = place.load()
     if samples == "if-empty":
         place, config = _samples_if_empty(place, config)

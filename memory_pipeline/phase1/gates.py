@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config
 from memory_pipeline.records import Agent, Gate, IndexedThread, JobState, RateLimit, Source
+from memory_pipeline.rollouts.codex_home import is_read_by_codex
 from memory_pipeline.store.ledger import DAY_SECONDS, WEEK_SECONDS
 from memory_pipeline.store.store import Store
 
@@ -27,6 +28,7 @@ class Conditions:
     force: bool
     quota_is_low: bool  # an agent's own quota has too little left, and calls are paid
     budget_is_spent: bool  # a cap on paid tokens leaves no room for a call
+    codex_reads_us: bool = False  # the workspace is the memory folder of Codex, whose own generation must be off
 
 
 def apply_gates(config: Config, store: Store, clock: Clock, *, force: bool, budget_is_spent: bool = False) -> None:
@@ -40,6 +42,7 @@ def apply_gates(config: Config, store: Store, clock: Clock, *, force: bool, budg
         force=force,
         quota_is_low=quota_is_low(config, store.threads.rate_limits(), now=now),
         budget_is_spent=budget_is_spent or no_tokens_are_left(config, store, now=now),
+        codex_reads_us=is_read_by_codex(config),
     )
     gates: dict[str, Gate | None] = {}
     for thread in store.threads.every():
@@ -61,7 +64,7 @@ def first_gate(thread: IndexedThread, config: Config, conditions: Conditions) ->
     what will change by itself.
     """
     gates = config.gates
-    if thread.disabled_by_person or thread.memory_mode == "disabled":
+    if thread.disabled_by_person or _is_disabled_by_log(thread, conditions):
         return Gate.DISABLED
     if thread.memory_mode == "polluted":
         return Gate.POLLUTED
@@ -118,6 +121,15 @@ def quota_is_low(config: Config, limits: list[RateLimit], *, now: float) -> bool
         return False
     current = [limit for limit in limits if limit.resets_at is not None and limit.resets_at > now]
     return any(100.0 - limit.used_percent < least for limit in current)
+
+
+def _is_disabled_by_log(thread: IndexedThread, conditions: Conditions) -> bool:
+    if thread.memory_mode != "disabled":
+        return False
+    # With its own generation off, Codex begins every session so: that says nothing about this one. A person who
+    # switches memory off in a session does it later.
+    is_codex_setting = thread.agent is Agent.CODEX and thread.disabled_from_start and conditions.codex_reads_us
+    return not is_codex_setting
 
 
 def _waits_for_a_call(thread: IndexedThread) -> bool:

@@ -68,6 +68,7 @@ def index_rollouts(
     reader = _Reader(config, store, clock, listing)
     unreadable = reader.read_all(changed, stop, on_progress)
     reader.share_out()
+    store.citations.count_threads(now=clock.now())
     store.threads.rescope(store.threads.scopes_with_remote())
     return Discovery(
         threads=len(set(map(_THREAD_ID, listing.values()))),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 import math
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,17 @@ from memory_pipeline.config import Config
 from memory_pipeline.errors import FencedOutError, InterruptedRunError, LockedError, MemoryPipelineError
 from memory_pipeline.files import make_private_folder, sha256_hex
 from memory_pipeline.lock import HeldLock, os_lock
+from memory_pipeline.phase2.adopt import (
+    adoption_of,
+    found_handbook,
+    is_ours,
+    keep_strangers,
+    leave_notes,
+    mark_ours,
+    strangers_in,
+)
 from memory_pipeline.phase2.baseline import Baseline, differences, read_baseline, read_workspace_file
+from memory_pipeline.phase2.cited import cited_memories
 from memory_pipeline.phase2.curate import curate
 from memory_pipeline.phase2.deeds import Deed
 from memory_pipeline.phase2.edits import edits_of, notes_in
@@ -51,6 +62,9 @@ from memory_pipeline.records import (
     Phase2Outcome,
     SelectedThread,
 )
+from memory_pipeline.rollouts.paths import plain_path
+from memory_pipeline.rollouts.reading import is_own_folder
+from memory_pipeline.rollouts.scope import scope_of
 from memory_pipeline.store.memories import LastConsolidation
 from memory_pipeline.store.store import Store
 from memory_pipeline.tombstones import TombstoneFolder
@@ -130,13 +144,34 @@ class Phase2:
         self._hand = Hand(config, store, clock)
         self._lock: HeldLock | None = None  # while phase two runs
 
-    def run_once(self, *, wait: bool = False) -> Phase2Counts:
+    def run_once(self, *, wait: bool = False, adopt: bool = False) -> Phase2Counts:
         """Consolidate if anything differs. With ``wait``, wait for another run to release the workspace.
+
+        With ``adopt``, what stands in a workspace that is not ours yet is taken over first.
 
         Raises:
             InterruptedRunError: the run was stopped while it waited.
         """
-        return self._under_lock(lambda: self._run_locked(ConsolidationKind.RUN), wait=wait)
+
+        def run() -> Phase2Counts:
+            adopted = self._adopt() if adopt else []
+            counts = self._run_locked(ConsolidationKind.RUN)
+            return dataclasses.replace(counts, problems=(*adopted, *counts.problems))
+
+        return self._under_lock(run, wait=wait)
+
+    def strangers(self) -> list[str]:
+        """Name what stands where files of ours go, as long as the workspace is not ours."""
+        return strangers_in(self._places)
+
+    def take_possession(self) -> None:
+        """Note that the workspace, where nothing of others stands in our way, is ours from now on.
+
+        Raises:
+            OSError: it can't be noted.
+        """
+        if not is_ours(self._places):
+            mark_ours(self._places)
 
     def take_in_hand(self, records: Sequence[JournalRecord], *, wait: bool = False) -> Phase2Counts:
         """Write down what the person does, durably, then take in the journal and the edits of MEMORY.md alone.
@@ -213,6 +248,7 @@ class Phase2:
                 raise
             return self._failed(last.consolidation_id, last, error, [])
         self._hand.write_down_edits(read_baseline(self._places.baseline), self._memory_file())
+        self._count_cited_lines()
         last = self._store.memories.last_consolidation()
         is_lost = last is not None and last.state == "publishing"
         plan = self._plan(kind, self._hand.deeds(), must_publish=is_lost or self._baseline_is_older())
@@ -231,6 +267,51 @@ class Phase2:
                 outcome=Phase2Outcome.COOLDOWN, selected=len(plan.selection), problems=(*notes, problem)
             )
         return self._consolidate(plan, last, notes)
+
+    def _adopt(self) -> list[str]:
+        """Take over what stands in the workspace: copies of it all, then records, then notes, and the mark last.
+
+        A crash in between leaves it not ours, and the next adoption does the same again.
+        """
+        strangers = self.strangers()
+        if not strangers:
+            return []
+        copies = keep_strangers(self._places)
+        now = self._clock.now()
+        adoption = adoption_of(found_handbook(self._places), scope_of_folder=self._scope_of_folder, now=now)
+        known = {line.record.record_id for line in self._hand.journal.read()}
+        self._hand.journal.append([record for record in adoption.records if record.record_id not in known])
+        leave_notes(self._places, adoption.notes)
+        mark_ours(self._places)
+        told = (
+            f"taken over: {', '.join(strangers)}; statements of {MEMORY_FILE} that became memories of yours: "
+            f"{len(adoption.records)}; its other text stays there as notes, and a copy of each file is kept in {copies}"
+        )
+        return [told]
+
+    def _scope_of_folder(self, folder: str) -> str | None:
+        """Tell the project of a folder; None where neither a session nor the disk knows such a folder."""
+        path = plain_path(folder)
+        if path is None or is_own_folder(path, (str(self._places.workspace), os.path.realpath(self._places.workspace))):
+            return None  # the memory itself is no project
+        known = self._store.threads.scopes_with_remote().get(path)
+        if known is not None:
+            return known
+        of_sessions = {thread.scope for thread in self._store.threads.every() if thread.cwd == path}
+        if len(of_sessions) == 1:
+            return of_sessions.pop()
+        return scope_of(path, None) if Path(path).is_dir() else None
+
+    def _count_cited_lines(self) -> None:
+        lines = self._store.citations.open_lines()
+        if not lines:
+            return
+        baseline = read_baseline(self._places.baseline)
+        last = self._store.memories.last_success()
+        is_shown = last is not None and last.consolidation_id == baseline.consolidation_id
+        published_at = last.finished_at if last is not None and is_shown else None
+        memories = cited_memories(lines, baseline, self._memory_file(), published_at=published_at)
+        self._store.citations.settle_lines(lines, memories, now=self._clock.now())
 
     def _mend(self) -> list[str]:
         """Finish, or forget, what a crashed run left between two renames."""

@@ -51,7 +51,7 @@ _STRUCK_OUT = re.compile(r"~~.+~~")
 #: A run of lines that two texts share, or in which they differ, as difflib tells it.
 _Opcode = tuple[str, int, int, int, int]
 
-_SECTIONS = {
+SECTIONS = {
     PREFERENCES_HEADING: EntryKind.PREFERENCE,
     KNOWLEDGE_HEADING: EntryKind.KNOWLEDGE,
     FAILURES_HEADING: EntryKind.FAILURE,
@@ -168,7 +168,7 @@ def _without_rendering(lines: Sequence[bytes]) -> list[bytes]:
     return kept
 
 
-def is_rendered(line: bytes, *, before: bytes) -> bool:
+def is_rendered(line: bytes, *, before: bytes = b"") -> bool:
     """Whether a line bears the marks of our rendering; ``before`` is the line before it."""
     return bool(_RENDERED.match(line)) or before == b"### keywords\n"
 
@@ -302,7 +302,7 @@ def _places(
         elif text.startswith("# "):
             scope, kind = groups.get(line), EntryKind.PREFERENCE
         elif text.startswith("#"):
-            kind = _SECTIONS.get(text)
+            kind = SECTIONS.get(text)
         elif scope is not None and kind is not None and not text.startswith((" ", "\t")):
             item = list_item_at(texts, index)
             told = _told(item) if item is not None else None

@@ -17,6 +17,7 @@ class Places:
     baseline: Path
     staging: Path
     replaced: Path  # copies of what stood in the workspace before our first publication, and of damaged files
+    adopted: Path  # names the memory folder of Codex that is ours
     kept: Path  # the files that MEMORY.md was, while somebody may still write to one
     write: Callable[[Path, bytes], None] = write_whole
     exchange_ways: Sequence[ExchangeWay] = EXCHANGE_WAYS
@@ -29,5 +30,6 @@ def places_below(state: Path, workspace: Path) -> Places:
         baseline=state / "baseline",
         staging=state / "staging",
         replaced=state / "replaced",
+        adopted=state / "adopted",
         kept=state / "kept",
     )

@@ -296,6 +296,7 @@ class CodexGrammar:
         if self._meta_seen:
             self._note_ancestor(thread_id)
             return
+        notes.disabled_from_start = meta.get("memory_mode") == "disabled"
         self._meta_seen = True
         git = table(meta.get("git"))
         notes.thread_id = thread_id

@@ -119,6 +119,7 @@ class SessionNotes:
     git_branch: str | None = None
     source: Source = Source.INTERACTIVE  # a log too old to say
     memory_mode: str | None = None
+    disabled_from_start: bool = False  # the very first meta says that memory is disabled
     model_provider: str | None = None
     started_at: float | None = None
     last_at: float | None = None  # the latest believable time of any record that has come

@@ -11,10 +11,11 @@ import os
 import re
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from memory_pipeline.errors import RolloutError
-from memory_pipeline.records import Agent, Event, EventKind, RolloutFile, Source, ThreadFacts
+from memory_pipeline.records import Agent, Citation, Event, EventKind, RolloutFile, Source, ThreadFacts
+from memory_pipeline.rollouts.citations import citation_in
 from memory_pipeline.rollouts.claude import ClaudeGrammar
 from memory_pipeline.rollouts.codex import ROLLED_BACK, CodexGrammar
 from memory_pipeline.rollouts.grammar import (
@@ -322,6 +323,8 @@ def read_facts(
         skipped_places=tuple(reading.skipped_places),
         record_hashes=reading.record_hashes,
         forked_from=notes.forked_from,
+        disabled_from_start=notes.disabled_from_start,
+        citations=tally.citations,
     )
 
 
@@ -335,6 +338,7 @@ class _Unit:
     direction: bool = False
     external: bool = False
     first_prompt: str | None = None
+    citations: list[Citation] = field(default_factory=list)
 
 
 class _Tally:
@@ -366,6 +370,9 @@ class _Tally:
                 self._directions += unit is not self._settled
         elif draft.kind is EventKind.FINAL_ANSWER:
             unit.result_chars += len(draft.text)
+            citation = citation_in(draft.text, at=draft.at, place=str(draft.line.byte_start))
+            if citation is not None:
+                unit.citations.append(citation)
 
     def _unit_of(self, draft: Draft) -> _Unit:
         # By its place: what only an event told may be settled later than a prompt that follows it.
@@ -407,6 +414,11 @@ class _Tally:
     def result_chars(self) -> int:
         """How long the final answers that stand are, together."""
         return sum(unit.result_chars for unit in self._standing())
+
+    @property
+    def citations(self) -> tuple[Citation, ...]:
+        """What the final answers that stand cite."""
+        return tuple(citation for unit in self._standing() for citation in unit.citations)
 
     @property
     def first_prompt(self) -> str | None:

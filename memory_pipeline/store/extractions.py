@@ -24,6 +24,7 @@ from memory_pipeline.records import (
 )
 from memory_pipeline.store.connection import immediate
 from memory_pipeline.store.threads import select_threads
+from memory_pipeline.store.usage import count_usage
 
 _WITHDRAWING = ", ".join(f"'{gate}'" for gate in sorted(WITHDRAWING_GATES))
 
@@ -122,14 +123,7 @@ class Extractions:
     def record_usage(self, subject: str, subject_id: str, *, now: float) -> None:
         """Count one use of a ``thread`` or a ``memory``."""
         with immediate(self._connect()) as connection:
-            connection.execute(
-                """
-                INSERT INTO usage (subject, subject_id, count, last_usage) VALUES (?, ?, 1, ?)
-                ON CONFLICT (subject, subject_id) DO UPDATE
-                SET count = usage.count + 1, last_usage = max(usage.last_usage, excluded.last_usage)
-                """,
-                (subject, subject_id, now),
-            )
+            count_usage(connection, subject, subject_id, at=now)
 
     def usage(self, subject: str, subject_id: str) -> Usage:
         """Return how often a ``thread`` or a ``memory`` was used."""

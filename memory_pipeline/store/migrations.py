@@ -78,6 +78,7 @@ _FIRST_SCHEMA = (
         result_chars INTEGER NOT NULL,
         gives_direction INTEGER NOT NULL,
         memory_mode TEXT,
+        disabled_from_start INTEGER NOT NULL DEFAULT 0,
         model_provider TEXT,
         external_context INTEGER NOT NULL,
         content_digest TEXT NOT NULL,
@@ -240,6 +241,21 @@ _FIRST_SCHEMA = (
         PRIMARY KEY (subject, subject_id)
     ) STRICT
     """,
+    # What final answers cited: threads by id, lines of MEMORY.md by number. Each is counted once.
+    """
+    CREATE TABLE citations (
+        citation_id TEXT NOT NULL,
+        subject TEXT NOT NULL,
+        subject_id TEXT NOT NULL,
+        thread_id TEXT NOT NULL REFERENCES threads (thread_id) ON DELETE CASCADE,
+        at REAL NOT NULL,
+        began_at REAL,
+        counted INTEGER NOT NULL DEFAULT 0,
+        PRIMARY KEY (citation_id, subject, subject_id)
+    ) STRICT
+    """,
+    "CREATE INDEX citations_by_thread ON citations (thread_id)",
+    "CREATE INDEX citations_to_count ON citations (subject, subject_id) WHERE counted = 0",
     # A provider that failed rests for everyone until a time.
     """
     CREATE TABLE provider_rests (

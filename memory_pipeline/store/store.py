@@ -6,6 +6,7 @@ import sqlite3
 import threading
 from pathlib import Path
 
+from memory_pipeline.store.citations import Citations
 from memory_pipeline.store.connection import open_database
 from memory_pipeline.store.extractions import Extractions
 from memory_pipeline.store.forgetting import Forgetting
@@ -29,6 +30,7 @@ class Store:
         self.lineage = Lineage(self._connect)
         self.jobs = Jobs(self._connect)
         self.extractions = Extractions(self._connect)
+        self.citations = Citations(self._connect)
         self.memories = Memories(self._connect)
         self.journal = JournalEntries(self._connect)
         self.ledger = Ledger(self._connect)

@@ -20,6 +20,7 @@ from memory_pipeline.records import (
     ThreadFacts,
 )
 from memory_pipeline.redact import redact
+from memory_pipeline.store.citations import store_citations
 from memory_pipeline.store.connection import immediate
 
 _SELECT_THREAD = """
@@ -92,6 +93,9 @@ class Threads:
                     (own_from_byte, None if is_shared_out else facts.record_hashes or None, newest_at, facts.thread_id),
                 )
                 _keep_rate_limits(connection, file.agent, facts.rate_limits)
+                if facts.source not in (Source.OWN, Source.SUBAGENT):
+                    # A memory run, or a part of a session that is told of elsewhere, is no use of a memory.
+                    store_citations(connection, facts.thread_id, facts.citations, began_at=facts.started_at, now=now)
                 refresh_claimable(connection, [facts.thread_id])
 
     def catch_up(self, *, now: float) -> None:
@@ -290,6 +294,7 @@ def _upsert_thread(
         "result_chars": facts.result_chars,
         "gives_direction": facts.gives_direction,
         "memory_mode": facts.memory_mode,
+        "disabled_from_start": facts.disabled_from_start,
         "model_provider": redact(facts.model_provider).text if facts.model_provider else None,
         "external_context": facts.external_context,
         "content_digest": facts.content_digest,
@@ -438,6 +443,7 @@ def _thread(row: sqlite3.Row) -> IndexedThread:
         result_chars=row["result_chars"],
         gives_direction=bool(row["gives_direction"]),
         memory_mode=row["memory_mode"],
+        disabled_from_start=bool(row["disabled_from_start"]),
         model_provider=row["model_provider"],
         external_context=bool(row["external_context"]),
         content_digest=row["content_digest"],

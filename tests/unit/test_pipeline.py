@@ -38,8 +38,8 @@ class Calls:
         calls = self.calls
 
         class Second:
-            def run_once(self, *, wait: bool) -> Phase2Counts:
-                calls.append(("phase2", wait))
+            def run_once(self, *, wait: bool, adopt: bool) -> Phase2Counts:
+                calls.append(("phase2", (wait, adopt)))
                 return Phase2Counts(outcome=Phase2Outcome.CONSOLIDATED)
 
         return cast("Phase2", Second())
@@ -77,10 +77,10 @@ def test_a_phase_that_was_not_asked_for_stays_empty(
 
 
 def test_options_and_progress_reach_their_phase() -> None:
-    """Force and limit are for phase one, waiting is for phase two."""
+    """Force and limit are for phase one, waiting and adopting are for phase two."""
     calls = Calls()
-    calls.run(PassOptions(force=True, limit=3, wait=True), on_index=print, on_extract=repr)
-    assert calls.calls == [("phase1", (True, 3, print, repr)), ("phase2", True)]
+    calls.run(PassOptions(force=True, limit=3, wait=True, adopt=True), on_index=print, on_extract=repr)
+    assert calls.calls == [("phase1", (True, 3, print, repr)), ("phase2", (True, True))]
 
 
 def test_a_stopped_phase_one_starts_no_phase_two() -> None:

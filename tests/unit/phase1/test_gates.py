@@ -17,7 +17,7 @@ from memory_pipeline.phase1.gates import (
     no_tokens_are_left,
     quota_is_low,
 )
-from memory_pipeline.records import Gate, IndexedThread, JobState, RateLimit, Source
+from memory_pipeline.records import Agent, Gate, IndexedThread, JobState, RateLimit, Source
 from memory_pipeline.store.store import Store
 
 CLEAR = Conditions(now=NOW, force=False, quota_is_low=False, budget_is_spent=False)
@@ -310,3 +310,16 @@ def test_a_vanished_thread_is_not_enqueued(store: Store) -> None:
     store.threads.record_presence(returned=[rollout_file("a").path], vanished=())
     apply_gates(Config(), store, FixedClock(), force=False)
     assert store.jobs.count_due(now=NOW) == 1
+
+
+def test_a_session_that_codex_began_with_memory_disabled_counts_while_codex_reads_our_memory(
+    thread: IndexedThread,
+) -> None:
+    """With its own generation off, as it must be then, Codex marks every session so; a person's own switch holds."""
+    reads_us = dataclasses.replace(CLEAR, codex_reads_us=True)
+    by_setting: dict[str, Any] = {"memory_mode": "disabled", "disabled_from_start": True}
+    assert _gate(thread, **by_setting) is Gate.DISABLED
+    assert _gate(thread, conditions=reads_us, **by_setting) is None
+    assert _gate(thread, conditions=reads_us, memory_mode="disabled") is Gate.DISABLED
+    assert _gate(thread, conditions=reads_us, memory_mode="polluted", disabled_from_start=True) is Gate.POLLUTED
+    assert _gate(thread, conditions=reads_us, **by_setting, agent=Agent.CLAUDE) is Gate.DISABLED

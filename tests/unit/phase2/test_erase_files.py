@@ -63,7 +63,8 @@ def test_a_summary_of_a_forgotten_session_that_came_back_is_removed(world: World
     (folder / "old-other.md").write_text("thread_id: other\n\nWords.\n", encoding="utf-8")
     (folder / "mine.md").write_text("Words.\n", encoding="utf-8")
     stones = Tombstones.of([Tombstone(kind=TombstoneKind.THREAD, value="gone")], now=NOW)
-    assert find_forgotten(places_below(world.config.state_path, world.config.workspace_path), stones).summaries == ["rollout_summaries/old-gone.md"]
+    places = places_below(world.config.state_path, world.config.workspace_path)
+    assert find_forgotten(places, stones).summaries == ["rollout_summaries/old-gone.md"]
 
 
 def test_a_consolidation_says_that_it_left_lines_out(world: World) -> None:
