@@ -6,6 +6,7 @@ undid turns is read thrice for its events, and a large one of an agent that allo
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 import re
@@ -42,7 +43,7 @@ from memory_pipeline.rollouts.jsonl import (
     hash_ranges,
 )
 from memory_pipeline.rollouts.lineage import WHOLE_FILE, OwnPart
-from memory_pipeline.rollouts.opening import open_rollout
+from memory_pipeline.rollouts.opening import PlainText, open_rollout
 from memory_pipeline.rollouts.paths import is_windows_path, plain_path
 
 _GRAMMARS: Mapping[Agent, type[Grammar]] = {
@@ -130,7 +131,11 @@ class RolloutReading:
         """
         wanted = set(ranges)
         with open_rollout(self._file, self._home, max_bytes=self._max_bytes) as plain:
-            hashes = hash_ranges(plain.chunks(), wanted)
+            if plain.is_packed:
+                hashes = hash_ranges(plain.chunks(), wanted)
+            else:
+                told = ((place, _hash_of(plain, *place)) for place in wanted)
+                hashes = {place: sha256 for place, sha256 in told if sha256 is not None}
         if len(hashes) < len(wanted):
             raise RolloutError(f"{self._file.path}: it was cut while it was read; the next run reads it again")
         return hashes
@@ -240,6 +245,15 @@ def _grammar_of(file: RolloutFile) -> type[Grammar]:
 def grammar_for(agent: Agent) -> type[Grammar] | None:
     """Return how an agent's lines are read, None when there is no grammar for them."""
     return _GRAMMARS.get(agent)
+
+
+def _hash_of(plain: PlainText, start: int, end: int) -> str | None:
+    digest = hashlib.sha256()
+    length = 0
+    for piece in plain.stored_range(start, end):
+        digest.update(piece)
+        length += len(piece)
+    return digest.hexdigest() if length == end - start else None
 
 
 def _mentions(chunks: Iterator[bytes], words: bytes) -> bool:
