@@ -169,7 +169,7 @@ class RolloutReading:
             grammar.sequencer.ready.clear()
 
     def _steps(self, grammar: Grammar) -> Iterator[None]:
-        """Read line by line; stop whenever the grammar has something ready, before a long line, and at the end."""
+        """Read block by block; stop when the grammar has something ready, before a long line, and at the end."""
         with open_rollout(self._file, self._home, max_bytes=self._max_bytes) as plain:
             self.mtime = plain.mtime
             grammar.notes.written_at, grammar.notes.now = plain.mtime, self._now
@@ -198,7 +198,7 @@ class RolloutReading:
                 self.record_hashes = grammar.record_hashes()
 
     def _read_block(self, grammar: Grammar, lines: LineReader, block: LineBlock) -> Iterator[None]:
-        """Read the lines of a block. Stop when something is ready."""
+        """Read the lines of a block. Stop when turns were undone, and at the end when something is ready."""
         data, begin, number = block.data, block.begin, block.number
         offset = block.byte_start - begin  # of the data, in the plain text
         own_from = self._own.own_from_byte - offset
@@ -216,10 +216,13 @@ class RolloutReading:
                 if line is not None:
                     self._read_line(grammar, line, seen)
             begin, number = end + 1, number + 1
-            if ready or len(undone) != undone_before:
+            if len(undone) != undone_before:
+                # What was said before is to be undone, and what comes next is not.
                 undone_before = len(undone)
                 yield
         lines.last_number = number - 1
+        if ready:
+            yield
 
     def _read_spanning_line(self, grammar: Grammar, line: RawLine) -> None:
         seen = grammar.glance(line.raw) if line.byte_start >= self._own.own_from_byte else None
