@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -31,6 +32,7 @@ from memory_pipeline.rollouts.reading import read_events, read_facts
 from memory_pipeline.store.store import Store
 
 MAX_BYTES = 1 << 40
+ROWS = 1000
 THREAD = "0a1b2c3d-1111-4222-8333-4444555566{:02d}"
 START = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 WORDS = (
@@ -286,9 +288,10 @@ def facts_of(file: RolloutFile, home: Path) -> None:
 
 
 def events_of(file: RolloutFile, home: Path) -> None:
-    """Read all events."""
-    for _ in read_events(file, str(home), max_bytes=MAX_BYTES):
-        pass
+    """Read all events, and hash the lines of as many as a large model's evidence holds rows."""
+    reading = read_events(file, str(home), max_bytes=MAX_BYTES)
+    rows = deque(((event.byte_start, event.byte_end) for event in reading), maxlen=ROWS)
+    reading.hash_lines(rows)
 
 
 def seconds_of(work: Callable[[], object]) -> float:

@@ -239,7 +239,7 @@ class CodexGrammar:
             self._broken()
         else:
             self.counts.unknown(kind)
-        if self.sequencer.is_full:
+        if not self.sequencer.is_settled and self.sequencer.is_full():
             self._settle()
 
     def _read_talk(self, kind: str | None, record: Record, payload: Any) -> None:

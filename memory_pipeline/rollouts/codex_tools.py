@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -42,6 +42,7 @@ _HEADER = re.compile(
     r"Process running with session ID .*|Original token count: \d+|Total output lines: \d+|"
     r"Script (?:completed|failed|running).*)\n)+"
 )
+_RUNNING_MARK = "running with session ID"
 _RUNNING = re.compile(r"^Process running with session ID (\S{1,80})", re.MULTILINE)
 _HEADER_CHARS = 400
 _OUTPUT_MARK = "Output:\n"
@@ -60,9 +61,8 @@ _FAILED = re.compile(
 _SHORT_CHARS = 2000  # a refusal is short; longer output that mentions one is a file or a log
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Call:
-    """What a tool call does, as far as it can be told."""
+class Call(NamedTuple):
+    """What a tool call does, as far as it can be told. A named tuple, since a log has thousands."""
 
     tool: str
     text: str
@@ -175,12 +175,13 @@ def started_session(output: Any) -> str | None:
     """Give the id of the command that an output leaves running, None when it ended."""
     if isinstance(output, dict):
         output = output.get("content", output.get("output", output))
-    running = _RUNNING.search(_output_text(output)[:_HEADER_CHARS].partition(_OUTPUT_MARK)[0])
+    head = (output if isinstance(output, str) else _output_text(output))[:_HEADER_CHARS]
+    running = _RUNNING.search(head.partition(_OUTPUT_MARK)[0]) if _RUNNING_MARK in head else None
     return running.group(1) if running else None
 
 
 def _texts(*values: Any) -> tuple[str, ...]:
-    return tuple(value for value in values if isinstance(value, str) and value)
+    return tuple([value for value in values if isinstance(value, str) and value])
 
 
 def command_line(command: Any) -> str | None:

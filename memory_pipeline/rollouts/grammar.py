@@ -33,7 +33,7 @@ from memory_pipeline.rollouts.jsonl import (
     cut_text,
 )
 from memory_pipeline.rollouts.lineage import WHOLE_FILE, OwnPart
-from memory_pipeline.rollouts.times import TOLERANCE_SECONDS, to_seconds
+from memory_pipeline.rollouts.times import TOLERANCE_SECONDS, Stamps
 
 Record = Mapping[str, Any]
 
@@ -128,11 +128,12 @@ class SessionNotes:
     now: float = math.inf
     rate_limits: tuple[RateLimit, ...] = ()
     forked_from: str | None = None  # the thread of which this one is a fork
+    _stamps: Stamps = field(default_factory=Stamps)
 
     def note_time(self, value: Any) -> float | None:
         """Read a record's time and keep the earliest and the latest."""
-        at = to_seconds(value)
-        if at is not None and self.believes(at):
+        at = self._stamps.seconds(value)
+        if at is not None and at <= self.written_at + TOLERANCE_SECONDS:
             if self.newest_at is None or at > self.newest_at:
                 self.newest_at = at
             if (self.last_at is None or at > self.last_at) and at <= self.now + TOLERANCE_SECONDS:
@@ -287,7 +288,6 @@ class Sequencer:
         """Whether nothing is held back."""
         return not self._held
 
-    @property
     def is_full(self) -> bool:
         """Whether as much is held back as may be: what is in doubt must be decided now, whatever may follow."""
         return self.waiting_bytes >= _MAX_IN_DOUBT_BYTES or len(self._held) >= _MAX_IN_DOUBT
@@ -303,7 +303,7 @@ class Sequencer:
             draft.line = draft.line.without_bytes()
             self._held.append(draft)
             self.waiting_bytes += waiting_bytes(draft.text)
-            if self.is_full:
+            if self.is_full():
                 self.end_turn()
             else:
                 self._advance()
@@ -433,7 +433,7 @@ def has_words(text: str) -> bool:
 
 def text_or_none(value: Any) -> str | None:
     """Give a value back when it is text that says something, else None."""
-    return value if isinstance(value, str) and has_words(value) else None
+    return value if isinstance(value, str) and value and not value.isspace() else None
 
 
 def name_of(value: Any) -> str | None:

@@ -47,7 +47,7 @@ class PlainText:
         self.mtime = mtime
         self.cut: str | None = None
         self._descriptor = descriptor
-        self._compressed = compressed
+        self.is_packed = compressed
         self._max_bytes = max_bytes
 
     def __enter__(self) -> PlainText:
@@ -67,13 +67,20 @@ class PlainText:
     def chunks(self) -> Iterator[bytes]:
         """Yield the plain text in order, in pieces of bounded size, to the size at opening or ``max_bytes``."""
         left = self._max_bytes
-        for chunk in self._unzipped() if self._compressed else self._stored(CHUNK_BYTES):
+        for chunk in self._unzipped() if self.is_packed else self._stored(CHUNK_BYTES):
             if len(chunk) > left:
                 self.cut = PAST_LIMIT
                 yield chunk[:left]
                 return
             left -= len(chunk)
             yield chunk
+
+    def stored_range(self, start: int, end: int) -> Iterator[bytes]:
+        """Yield a byte range of a log that is not packed, in pieces of bounded size; nothing else is read."""
+        end = min(end, self.size, self._max_bytes)
+        while start < end and (piece := os.pread(self._descriptor, min(CHUNK_BYTES, end - start), start)):
+            start += len(piece)
+            yield piece
 
     def _stored(self, bite: int) -> Iterator[bytes]:
         left = self.size

@@ -6,6 +6,7 @@ undid turns is read thrice for its events, and a large one of an agent that allo
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 import re
@@ -43,7 +44,7 @@ from memory_pipeline.rollouts.jsonl import (
     hash_ranges,
 )
 from memory_pipeline.rollouts.lineage import WHOLE_FILE, OwnPart
-from memory_pipeline.rollouts.opening import open_rollout
+from memory_pipeline.rollouts.opening import PlainText, open_rollout
 from memory_pipeline.rollouts.paths import is_windows_path, plain_path
 
 _GRAMMARS: Mapping[Agent, type[Grammar]] = {
@@ -131,7 +132,11 @@ class RolloutReading:
         """
         wanted = set(ranges)
         with open_rollout(self._file, self._home, max_bytes=self._max_bytes) as plain:
-            hashes = hash_ranges(plain.chunks(), wanted)
+            if plain.is_packed:
+                hashes = hash_ranges(plain.chunks(), wanted)
+            else:
+                told = ((place, _hash_of(plain, *place)) for place in wanted)
+                hashes = {place: sha256 for place, sha256 in told if sha256 is not None}
         if len(hashes) < len(wanted):
             raise RolloutError(f"{self._file.path}: it was cut while it was read; the next run reads it again")
         return hashes
@@ -165,7 +170,7 @@ class RolloutReading:
             grammar.sequencer.ready.clear()
 
     def _steps(self, grammar: Grammar) -> Iterator[None]:
-        """Read line by line; stop whenever the grammar has something ready, before a long line, and at the end."""
+        """Read block by block; stop when the grammar has something ready, before a long line, and at the end."""
         with open_rollout(self._file, self._home, max_bytes=self._max_bytes) as plain:
             self.mtime = plain.mtime
             grammar.notes.written_at, grammar.notes.now = plain.mtime, self._now
@@ -194,7 +199,7 @@ class RolloutReading:
                 self.record_hashes = grammar.record_hashes()
 
     def _read_block(self, grammar: Grammar, lines: LineReader, block: LineBlock) -> Iterator[None]:
-        """Read the lines of a block. Stop when something is ready."""
+        """Read the lines of a block. Stop when turns were undone, and at the end when something is ready."""
         data, begin, number = block.data, block.begin, block.number
         offset = block.byte_start - begin  # of the data, in the plain text
         own_from = self._own.own_from_byte - offset
@@ -212,10 +217,13 @@ class RolloutReading:
                 if line is not None:
                     self._read_line(grammar, line, seen)
             begin, number = end + 1, number + 1
-            if ready or len(undone) != undone_before:
+            if len(undone) != undone_before:
+                # What was said before is to be undone, and what comes next is not.
                 undone_before = len(undone)
                 yield
         lines.last_number = number - 1
+        if ready:
+            yield
 
     def _read_spanning_line(self, grammar: Grammar, line: RawLine) -> None:
         seen = grammar.glance(line.raw) if line.byte_start >= self._own.own_from_byte else None
@@ -241,6 +249,15 @@ def _grammar_of(file: RolloutFile) -> type[Grammar]:
 def grammar_for(agent: Agent) -> type[Grammar] | None:
     """Return how an agent's lines are read, None when there is no grammar for them."""
     return _GRAMMARS.get(agent)
+
+
+def _hash_of(plain: PlainText, start: int, end: int) -> str | None:
+    digest = hashlib.sha256()
+    length = 0
+    for piece in plain.stored_range(start, end):
+        digest.update(piece)
+        length += len(piece)
+    return digest.hexdigest() if length == end - start else None
 
 
 def _mentions(chunks: Iterator[bytes], words: bytes) -> bool:

@@ -115,3 +115,12 @@ def test_a_rollback_reaches_far_but_not_for_ever(codex: Logs) -> None:
     assert left == ["wish 0", "wish 1", "wish 2"]
     facts = codex.facts(lines)
     assert (facts.prompt_count, facts.title, facts.result_chars) == (3, "wish 0", 6)
+
+
+@pytest.mark.parametrize("part", [{"": 0}, [""], '"\\'])
+def test_a_line_of_too_many_values_is_skipped_and_one_of_much_text_is_not(codex: Logs, part: object) -> None:
+    """Empty objects take fifty times their bytes; quotes, commas and colons in a text take none."""
+    many = row("response_item", type="message", role="user", content=[part] * 310_000)
+    _, reading = codex.reading([META, many, said('",:\\' * 400_000)])
+    assert reading.skipped_places == ((2, "too_long"),)
+    assert reading.understood_lines == 2

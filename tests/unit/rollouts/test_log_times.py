@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_pipeline.rollouts.times import to_seconds
+from memory_pipeline.rollouts.times import Stamps, to_seconds
 
 MOMENT = 1767323045.0  # 2026-01-02T03:04:05Z
 
@@ -49,3 +50,22 @@ def test_no_value_raises(written: Any) -> None:
     """Whatever stands in a log, the rule gives a believable time or none."""
     seconds = to_seconds(written)
     assert seconds is None or 9e8 < seconds < 4.2e9
+
+
+_STAMPS = st.integers(946_684_700_000, 1_767_323_050_000).map(
+    lambda at: datetime.fromtimestamp(at / 1000, UTC).isoformat(timespec="milliseconds")[:23] + "Z"
+)
+_DAMAGED = st.builds(
+    lambda stamp, place, letter: stamp[:place] + letter + stamp[place + 1 :],
+    _STAMPS,
+    st.integers(0, 23),
+    st.sampled_from("0679 .:_-TZ\u0663"),
+)
+
+
+@given(st.lists(st.one_of(_STAMPS, _STAMPS.map(lambda stamp: f"2026-01-02T03:04:{stamp[17:]}"), _DAMAGED)))
+def test_the_stamps_of_a_log_mean_what_each_means_alone(written: list[str]) -> None:
+    """What is kept of the minute before changes nothing, whatever a stamp is damaged to."""
+    stamps = Stamps()
+    for stamp in written:
+        assert stamps.seconds(stamp) == pytest.approx(to_seconds(stamp), abs=1e-6)
