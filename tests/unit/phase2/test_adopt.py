@@ -66,7 +66,7 @@ def test_items_of_a_known_project_become_records_and_the_rest_stays_as_notes() -
     adoption = adoption_of(FOUND, scope_of_folder=SCOPES.get, now=NOW)
     assert [(record.kind, record.condition, record.statement) for record in adoption.records] == [
         (EntryKind.PREFERENCE, "committing", "run make lint first"),
-        (EntryKind.PREFERENCE, "", 'the user asked: "use pnpm" -> never call npm'),
+        (EntryKind.PREFERENCE, "", "use pnpm -> never call npm"),
         (EntryKind.KNOWLEDGE, "", "the cart total is rounded once"),
     ]
     assert {(record.scope, record.origin) for record in adoption.records} == {(PROJECT, ADOPTED_ORIGIN)}
@@ -99,7 +99,7 @@ def test_an_adoption_tells_all_in_memories_or_notes(world: World) -> None:
     assert world.told() == {
         (PROJECT, "use tabs for indentation"),
         (PROJECT, "run make lint first"),
-        (PROJECT, 'the user asked: "use pnpm" -> never call npm'),
+        (PROJECT, "use pnpm -> never call npm"),
         (PROJECT, "the cart total is rounded once"),
     }
     handbook = world.handbook.read_text(encoding="utf-8")
