@@ -96,6 +96,16 @@ class ModelConfig:
         return self.provider == "openai"
 
     @property
+    def curating_model(self) -> str:
+        """The model of phase two."""
+        return self.consolidation_model or self.extract_model
+
+    @property
+    def curating_model_key(self) -> str:
+        """The key that names it."""
+        return "model.consolidation_model" if self.consolidation_model else "model.extract_model"
+
+    @property
     def is_remote(self) -> bool:
         """Whether words leave this machine: provider openai whose base_url is not loopback."""
         return self.is_paid and not is_loopback(self.base_url)
@@ -123,6 +133,11 @@ class Phase2Config:
     cooldown_seconds: float = 0
     summary_max_bytes: int = 9_999
     memory_max_bytes: int = 100_000
+    curator: str = "model"
+    curator_max_turns: int = 30
+    curator_max_requests: int = 60
+    curator_max_tokens: int = 400_000
+    curator_max_seconds: float = 600
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -363,6 +378,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "gates.external_context": ("include", "withhold", "skip"),
     "model.provider": ("deterministic", "openai"),
     "model.wire_api": ("responses", "chat"),
+    "phase2.curator": ("model", "rules"),
 }
 _AT_LEAST: Mapping[str, float] = {
     "gates.idle_seconds": 0,
@@ -385,6 +401,10 @@ _AT_LEAST: Mapping[str, float] = {
     "phase2.cooldown_seconds": 0,
     "phase2.summary_max_bytes": 500,
     "phase2.memory_max_bytes": 2_000,
+    "phase2.curator_max_turns": 1,
+    "phase2.curator_max_requests": 1,
+    "phase2.curator_max_tokens": 1_000,
+    "phase2.curator_max_seconds": 1,
     "budget.daily_tokens": 0,
     "budget.weekly_tokens": 0,
 }
