@@ -29,6 +29,12 @@ AGENT_HOMES: Mapping[Agent, tuple[str, str]] = {
 }
 
 
+#: Providers, as Codex names them in its logs, that run the model on the person's own machine.
+LOCAL_MODEL_PROVIDERS = frozenset(
+    {"ollama", "lmstudio", "lm-studio", "llamacpp", "llama.cpp", "oss", "vllm", "mlx", "local"}
+)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SettingsConfig:
     """The two main switches."""
@@ -109,6 +115,11 @@ class ModelConfig:
     def is_remote(self) -> bool:
         """Whether words leave this machine: provider openai whose base_url is not loopback."""
         return self.is_paid and not is_loopback(self.base_url)
+
+    def may_send(self, model_provider: str | None) -> bool:
+        """Whether words of a session that ran on a model of this provider may be sent to ours."""
+        ran_locally = (model_provider or "").lower() in LOCAL_MODEL_PROVIDERS
+        return not (ran_locally and self.is_remote and not self.send_local_model_sessions)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

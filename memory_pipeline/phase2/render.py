@@ -184,9 +184,18 @@ def _group(
     for heading, section in sections:
         if section:
             lines += [RenderedLine(text=""), RenderedLine(text=heading)]
-            ordered = sorted(section, key=lambda m: (m.first_seen, m.memory_id))
+            ordered = _next_to_one_another(section)
             lines += [RenderedLine(text=_memory_line(m, tasks), memory_id=m.memory_id) for m in ordered]
     return [dataclasses.replace(line, scope=scope) for line in lines]
+
+
+def _next_to_one_another(memories: Sequence[Memory]) -> list[Memory]:
+    """Put memories in the order in which they were first seen, those of one group where the first of them stands."""
+    ordered = sorted(memories, key=lambda m: (m.first_seen, m.memory_id))
+    place: dict[str, int] = {}
+    for number, memory in enumerate(ordered):
+        place.setdefault(memory.group or memory.memory_id, number)
+    return sorted(ordered, key=lambda memory: place[memory.group or memory.memory_id])
 
 
 def _group_head(scope: str, name: str, items: Sequence[SelectedThread]) -> list[str]:
