@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from memory_pipeline.errors import CapReachedError
 from memory_pipeline.llm.port import Tool, ToolCall, ToolResult
 from memory_pipeline.llm.quoted import quote
 from memory_pipeline.phase2.curators.material import Sight, as_line, can_meet
@@ -13,8 +14,7 @@ from memory_pipeline.phase2.operations import MemoryBook, is_persons_word, memor
 from memory_pipeline.phase2.placing import Shelves, settle
 from memory_pipeline.records import Actor, Entry, Memory, Operation, OperationKind
 
-#: More calls than this in one turn, or in one conversation, are not carried out.
-MOST_CALLS_A_TURN = 100
+#: More calls than this in one conversation are those of a model that has lost its way.
 MOST_CALLS = 500
 MOST_FLAGS = 20
 #: What one answer of a reading tool may have.
@@ -130,14 +130,15 @@ class Desk:
         }
 
     def carry_out(self, calls: Sequence[ToolCall]) -> list[ToolResult]:
-        """Carry out the calls of one turn in order; each has a result, if only the reason of its refusal."""
-        results = []
-        for number, call in enumerate(calls):
-            self._calls += 1
-            is_too_much = number >= MOST_CALLS_A_TURN or self._calls > MOST_CALLS
-            text = _refusal("too many calls; call finish") if is_too_much else self._carry_out(call)
-            results.append(ToolResult(call_id=call.call_id, text=text))
-        return results
+        """Carry out the calls of one turn in order; each has a result, if only the reason of its refusal.
+
+        Raises:
+            CapReachedError: there were more than MOST_CALLS by now; those of this turn are not carried out.
+        """
+        self._calls += len(calls)
+        if self._calls > MOST_CALLS:
+            raise CapReachedError(f"the model made more than {MOST_CALLS} tool calls")
+        return [ToolResult(call_id=call.call_id, text=self._carry_out(call)) for call in calls]
 
     def _carry_out(self, call: ToolCall) -> str:
         tool = next((tool for tool in TOOLS if tool.name == call.name), None)

@@ -71,6 +71,8 @@ class ModelCurator:
         new = [entry for entry in entries if entry.entry_id not in self._waiting]
         sight = Sight(book, shelves, self._find_threads, self._config.model.may_send)
         material = sight.material(new, most_bytes=self._most_bytes())
+        if material.left_out and not material.entries:
+            self.notes.append("no new entry fits into a request (phase2.curator_max_tokens): the rules did the work")
         if not material.entries:
             return frozenset()
         quoted = quote(material.text, name="memory")
