@@ -113,7 +113,7 @@ class Desk:
         self.refused = 0
         self.has_finished = False
         self.set_aside: set[str] = set()
-        self.flags: list[tuple[str, str]] = []
+        self.flags: list[tuple[str, Memory | Entry]] = []
         self._tools: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
             "list_memories": self._list_memories,
             "read_memory": self._read_memory,
@@ -249,7 +249,7 @@ class Desk:
             raise _Wrong(reason="they have no word in common, or hold in different scopes")
         if len(self.flags) >= MOST_FLAGS:
             raise _Wrong(reason=f"no more than {MOST_FLAGS} contradictions can be noted at once")
-        self.flags.append((memory.memory_id, given["other_id"]))
+        self.flags.append((memory.memory_id, other))
         if entry is not None and not is_persons_word(entry):
             # What the person said is never kept back; what a tool or an agent said waits for them.
             self.set_aside.add(entry.entry_id)

@@ -11,7 +11,7 @@ from memory_pipeline.clock import iso_date
 from memory_pipeline.likeness import likeness, signature
 from memory_pipeline.phase2.operations import MemoryBook, is_persons_word, said_at
 from memory_pipeline.phase2.placing import Shelves
-from memory_pipeline.records import Change, Entry, Memory, MemoryStatus, SelectedThread
+from memory_pipeline.records import WITHDRAWING_GATES, Change, Entry, Memory, MemoryStatus, SelectedThread
 from memory_pipeline.statements import one_line
 
 #: Looks threads up in the store, by id.
@@ -178,8 +178,10 @@ class Sight:
             found = self._find_threads(unknown)
             for thread_id in unknown:
                 item = found.get(thread_id)
-                sendable = item is not None and self._may_send(item.thread.model_provider)
-                self._threads[thread_id] = item if sendable else None
+                self._threads[thread_id] = item if item is not None and self._may_be_seen(item) else None
+
+    def _may_be_seen(self, item: SelectedThread) -> bool:
+        return item.thread.gate not in WITHDRAWING_GATES and self._may_send(item.thread.model_provider)
 
 
 def as_line(document: Mapping[str, Any]) -> str:

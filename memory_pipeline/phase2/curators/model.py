@@ -7,17 +7,18 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 from memory_pipeline.config import Config
-from memory_pipeline.errors import CapReachedError
+from memory_pipeline.errors import CapReachedError, ProviderError
 from memory_pipeline.llm.port import Conversation, ToolModel, Turn
 from memory_pipeline.llm.quoted import quote
 from memory_pipeline.llm.templates import load_template
 from memory_pipeline.phase2.curators.desk import TOOLS, Desk
 from memory_pipeline.phase2.curators.material import FindThreads, Sight
-from memory_pipeline.phase2.operations import MemoryBook
+from memory_pipeline.phase2.operations import MemoryBook, is_persons_word
 from memory_pipeline.phase2.placing import Shelves
-from memory_pipeline.records import Entry
+from memory_pipeline.records import Entry, Memory
 
 logger = logging.getLogger(__name__)
 
@@ -90,16 +91,22 @@ class ModelCurator:
         return frozenset(desk.set_aside)
 
     def _converse(self, talk: Conversation, opening: str, desk: Desk) -> None:
-        self._caps.check()
-        turn = talk.say(opening, deadline=self._caps.deadline)
-        self._caps.count(turn)
+        turn = self._ask(lambda: talk.say(opening, deadline=self._caps.deadline))
         while turn.calls:
             results = desk.carry_out(turn.calls)
             if desk.has_finished:
                 return
-            self._caps.check()
-            turn = talk.give(results, deadline=self._caps.deadline)
-            self._caps.count(turn)
+            turn = self._ask(partial(talk.give, results, deadline=self._caps.deadline))
+
+    def _ask(self, ask: Callable[[], Turn]) -> Turn:
+        self._caps.check()
+        try:
+            turn = ask()
+        except ProviderError:
+            self._caps.check_time()  # cut off by our own cap, it is no fault of the provider
+            raise
+        self._caps.count(turn)
+        return turn
 
     def _most_bytes(self) -> int:
         # Each turn sends the whole talk again, so the beginning takes a small part of what a consolidation may cost.
@@ -128,12 +135,7 @@ class ModelCurator:
     def _tell(self, desk: Desk) -> None:
         if not desk.accepted:
             self.notes.append("the model proposed nothing that could be accepted: the rules did all of the work")
-        for memory_id, other_id in desk.flags:
-            waits = ", which waits" if other_id in desk.set_aside else ""
-            self.notes.append(
-                f"the model sees a contradiction between {memory_id} and {other_id}{waits}; look at both with "
-                "`memory-pipeline memory why`, and retire what is wrong"
-            )
+        self.notes += [_contradiction(memory_id, other) for memory_id, other in desk.flags]
         logger.info(
             "curated",
             extra={
@@ -141,6 +143,19 @@ class ModelCurator:
                 "outcome": f"{desk.accepted} accepted, {desk.refused} refused, {self._caps.turns} turns",
             },
         )
+
+
+def _contradiction(memory_id: str, other: Memory | Entry) -> str:
+    if isinstance(other, Memory):
+        return (
+            f"the model sees a contradiction between {memory_id} and {other.memory_id}; look at both with "
+            "`memory-pipeline memory why`, and retire what is wrong"
+        )
+    waits = "" if is_persons_word(other) else ", which waits"
+    return (
+        f"the model sees a contradiction between {memory_id} and a statement of thread {other.thread_id}{waits}; look "
+        "at them with `memory-pipeline memory why` and `memory-pipeline threads show`, and correct what is wrong"
+    )
 
 
 class _Caps:
@@ -170,8 +185,12 @@ class _Caps:
         ):
             if reached >= cap:
                 raise CapReachedError(f"the model did not finish within phase2.{key} ({cap}); raise it, or use rules")
+        self.check_time()
+
+    def check_time(self) -> None:
+        """Raise CapReachedError if no time is left."""
         if self._monotonic() >= self.deadline:
+            seconds = self._limits.curator_max_seconds
             raise CapReachedError(
-                f"the model did not finish within phase2.curator_max_seconds ({limits.curator_max_seconds:g}); "
-                "raise it, or use rules"
+                f"the model did not finish within phase2.curator_max_seconds ({seconds:g}); raise it, or use rules"
             )

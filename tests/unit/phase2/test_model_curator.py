@@ -16,6 +16,7 @@ from memory_pipeline.errors import InterruptedRunError
 from memory_pipeline.records import (
     Actor,
     EntryKind,
+    Gate,
     JournalAction,
     Memory,
     MemoryStatus,
@@ -356,6 +357,16 @@ def test_a_model_that_never_finishes_fails_the_consolidation(
     assert world.curate(**caps).outcome is CONSOLIDATED
 
 
+def test_a_model_that_takes_too_long_is_not_a_fault_of_the_provider(world: CuratorWorld, server: ModelServer) -> None:
+    """At the cap on seconds the request is cut off; the consolidation fails, and phase one may go on asking."""
+    server.default = hang()
+    counts = world.curate(curator_max_seconds=0.3)
+    server.release()
+    assert counts.outcome is FAILED
+    assert "curator_max_seconds" in counts.problems[-1]
+    assert world.store.jobs.provider_rest("openai").rest_until is None
+
+
 FAULTS: list[tuple[str, Reply]] = [
     ("429", status(429, headers={"Retry-After": "3600"})),
     ("500", status(500)),
@@ -456,6 +467,25 @@ def test_a_fault_of_the_provider_rests_it_for_everyone(world: CuratorWorld, serv
     rest = world.store.jobs.provider_rest("openai")
     assert rest.rest_until is not None
     assert rest.rest_until >= NOW + 3600
+
+
+def test_an_answer_ends_the_faults_of_the_provider_in_a_row(world: CuratorWorld, server: ModelServer) -> None:
+    """After a success the next fault waits as long as a first one."""
+    server.script([status(401)])
+    world.curate()
+    assert world.store.jobs.provider_rest("openai").failures == 1
+    world.clock.moment += 700
+    assert world.curate().outcome is CONSOLIDATED
+    assert world.store.jobs.provider_rest("openai").failures == 0
+
+
+def test_a_session_that_was_disabled_is_not_read_to_a_model(world: CuratorWorld, server: ModelServer) -> None:
+    """Its entries are withdrawn, and its summary is out of reach."""
+    world.gate("thread-a", Gate.DISABLED)
+    server.script([calls(("read_thread", {"thread_id": "thread-a"}))])
+    world.curate()
+    assert _refused(server.requests[1]) == ["there is no such thread"]
+    assert "make lint" not in server.requests[1].shown
 
 
 def test_a_stopped_run_changes_nothing_and_waits_for_nothing(world: CuratorWorld, server: ModelServer) -> None:
