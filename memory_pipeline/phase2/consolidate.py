@@ -216,7 +216,7 @@ class Phase2:
             # All that was looked at waits for a person: noted, so that what stands behind it in the backlog is read.
             self._store.memories.mark_waiting(plan.waiting)
             must_publish = False
-            plan = self._plan(kind, self._hand.deeds(), must_publish=must_publish)
+            plan = self._plan(kind, self._hand.deeds(), must_publish=False)
         if not plan.selection and not plan.book.memories:
             return Phase2Counts(outcome=Phase2Outcome.NO_INPUTS, problems=tuple(notes))
         if plan.has_nothing_to_do:
@@ -227,9 +227,10 @@ class Phase2:
             return Phase2Counts(
                 outcome=Phase2Outcome.COOLDOWN, selected=len(plan.selection), problems=(*notes, problem)
             )
-        if kind is ConsolidationKind.RUN and plan.is_new and self._tool_model is not None:
+        # What was committed and is not shown yet does not wait for a model.
+        if kind is ConsolidationKind.RUN and plan.is_new and self._tool_model is not None and not must_publish:
             try:
-                plan = self._plan_with_model(plan, self._tool_model, notes, must_publish=must_publish)
+                plan = self._plan_with_model(plan, self._tool_model, notes)
             except ModelError as error:
                 return self._failed_by_model(last, error, notes)
         return self._consolidate(plan, last, notes)
@@ -245,7 +246,7 @@ class Phase2:
                 return one
         return None
 
-    def _plan_with_model(self, plan: _Plan, model: ToolModel, notes: list[str], *, must_publish: bool) -> _Plan:
+    def _plan_with_model(self, plan: _Plan, model: ToolModel, notes: list[str]) -> _Plan:
         """Let the model curate; where it may not be asked now, the plan of the rules stands.
 
         Raises:
@@ -264,7 +265,7 @@ class Phase2:
             should_stop=self._should_stop,
         )
         try:
-            made = self._plan(ConsolidationKind.RUN, self._hand.deeds(), must_publish=must_publish, consult=curator)
+            made = self._plan(ConsolidationKind.RUN, self._hand.deeds(), must_publish=False, consult=curator)
         except BudgetHoldError as error:
             notes.append(f"{error}; the rules consolidated without a model")
             return plan

@@ -192,10 +192,9 @@ def _group(
 def _next_to_one_another(memories: Sequence[Memory]) -> list[Memory]:
     """Put memories in the order in which they were first seen, those of one group where the first of them stands."""
     ordered = sorted(memories, key=lambda m: (m.first_seen, m.memory_id))
-    place: dict[str, int] = {}
-    for number, memory in enumerate(ordered):
-        place.setdefault(memory.group or memory.memory_id, number)
-    return sorted(ordered, key=lambda memory: place[memory.group or memory.memory_id])
+    groups: dict[str, int] = {}
+    places = [groups.setdefault(memory.group, place) if memory.group else place for place, memory in enumerate(ordered)]
+    return [memory for _, memory in sorted(zip(places, ordered, strict=True), key=lambda pair: pair[0])]
 
 
 def _group_head(scope: str, name: str, items: Sequence[SelectedThread]) -> list[str]:

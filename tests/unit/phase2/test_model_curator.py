@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -694,3 +695,24 @@ def test_secrets_in_a_models_words_are_refused(world: CuratorWorld, server: Mode
     )
     world.curate()
     assert _refused(server.requests[1]) == ["holds a secret"]
+
+
+def test_what_was_committed_and_not_shown_does_not_wait_for_a_model(world: CuratorWorld, server: ModelServer) -> None:
+    """After a crash that also lost what was staged, the run publishes and asks nothing, though something is new."""
+
+    def crash(step: str) -> None:
+        if step == "committed":
+            raise CrashError
+
+    with pytest.raises(CrashError):
+        world.run(on_step=crash)
+    shutil.rmtree(world.config.state_path / "staging")
+    world.says("thread-c", entry("Tag every release"))
+    server.default = status(500)
+    assert world.curate().outcome is CONSOLIDATED
+    assert server.requests == []
+    assert UV_AGAIN.statement in world.handbook.read_text(encoding="utf-8")
+
+
+class CrashError(Exception):
+    """Stands for the end of the program."""
