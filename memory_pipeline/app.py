@@ -16,7 +16,7 @@ from memory_pipeline.config import Config
 from memory_pipeline.errors import UsageError
 from memory_pipeline.forget.forgetting import Forgetting
 from memory_pipeline.forget.rescan import Rescanning
-from memory_pipeline.llm.port import Extractor
+from memory_pipeline.llm.port import Extractor, ToolModel
 from memory_pipeline.lock import HeldLock
 from memory_pipeline.phase1.gates import apply_gates
 from memory_pipeline.phase1.index import Discovery, Progress, index_rollouts
@@ -60,6 +60,7 @@ class App:
         self.stop = stop or threading.Event()
         self._environ = os.environ if environ is None else environ
         self._extractor = extractor
+        self._tool_model: ToolModel | None = None
         # Unlike a process id, this names one run even across machines and restarts.
         self._owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
         self.store = Store(config.database_path)
@@ -81,6 +82,8 @@ class App:
         """Release connections."""
         if self._extractor is not None:
             self._extractor.close()
+        if self._tool_model is not None:
+            self._tool_model.close()
         self.store.close()
 
     def run_once(
@@ -212,13 +215,19 @@ class App:
             jitter=random.random,
             stop=self.stop,
         )
-        return Pipeline(phase1, self._phase2())
+        if self._tool_model is None:
+            self._tool_model = self._build_tool_model()
+        return Pipeline(phase1, self._phase2(self._tool_model))
 
-    def _phase2(self) -> Phase2:
-        return self._plain_phase2(before=self.forgetting().bring_in_line_under_lock)
+    def _phase2(self, tool_model: ToolModel | None = None) -> Phase2:
+        return self._plain_phase2(before=self.forgetting().bring_in_line_under_lock, tool_model=tool_model)
 
     def _plain_phase2(
-        self, on_step: OnStep = lambda _name: None, *, before: Callable[[HeldLock], None] = lambda _lock: None
+        self,
+        on_step: OnStep = lambda _name: None,
+        *,
+        before: Callable[[HeldLock], None] = lambda _lock: None,
+        tool_model: ToolModel | None = None,
     ) -> Phase2:
         return Phase2(
             self.config,
@@ -230,6 +239,7 @@ class App:
             should_stop=self.stop.is_set,
             on_step=on_step,
             before=before,
+            tool_model=tool_model,
         )
 
     def _abort_extractions(self) -> None:
@@ -252,4 +262,30 @@ class App:
                 before_request=paid.before_request,
                 clock=self.clock,
             )
+        )
+
+    def _build_tool_model(self) -> ToolModel | None:
+        """Return the model that curates, None where rules do."""
+        if not self.config.model.is_paid or self.config.phase2.curator != "model":
+            return None
+        from memory_pipeline.budget import Tab
+        from memory_pipeline.llm.tool_model import OpenAIToolModel
+        from memory_pipeline.phase2.curators.paid import PaidToolModel
+
+        tab = Tab(
+            self.config,
+            self.store,
+            self.clock,
+            phase="phase2",
+            what="one turn of the curator",
+            model=self.config.model.curating_model,
+        )
+        return PaidToolModel(
+            OpenAIToolModel(
+                self.config.model,
+                api_key=self._environ.get(self.config.model.api_key_env) or None,
+                before_request=tab.before_request,
+                clock=self.clock,
+            ),
+            tab,
         )

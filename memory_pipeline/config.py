@@ -29,6 +29,12 @@ AGENT_HOMES: Mapping[Agent, tuple[str, str]] = {
 }
 
 
+#: Providers, as Codex names them in its logs, that run the model on the person's own machine.
+LOCAL_MODEL_PROVIDERS = frozenset(
+    {"ollama", "lmstudio", "lm-studio", "llamacpp", "llama.cpp", "oss", "vllm", "mlx", "local"}
+)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SettingsConfig:
     """The two main switches."""
@@ -96,9 +102,24 @@ class ModelConfig:
         return self.provider == "openai"
 
     @property
+    def curating_model(self) -> str:
+        """The model of phase two."""
+        return self.consolidation_model or self.extract_model
+
+    @property
+    def curating_model_key(self) -> str:
+        """The key that names it."""
+        return "model.consolidation_model" if self.consolidation_model else "model.extract_model"
+
+    @property
     def is_remote(self) -> bool:
         """Whether words leave this machine: provider openai whose base_url is not loopback."""
         return self.is_paid and not is_loopback(self.base_url)
+
+    def may_send(self, model_provider: str | None) -> bool:
+        """Whether words of a session that ran on a model of this provider may be sent to ours."""
+        ran_locally = (model_provider or "").lower() in LOCAL_MODEL_PROVIDERS
+        return not (ran_locally and self.is_remote and not self.send_local_model_sessions)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -123,6 +144,11 @@ class Phase2Config:
     cooldown_seconds: float = 0
     summary_max_bytes: int = 9_999
     memory_max_bytes: int = 100_000
+    curator: str = "model"
+    curator_max_turns: int = 30
+    curator_max_requests: int = 60
+    curator_max_tokens: int = 400_000
+    curator_max_seconds: float = 600
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -368,6 +394,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "gates.external_context": ("include", "withhold", "skip"),
     "model.provider": ("deterministic", "openai"),
     "model.wire_api": ("responses", "chat"),
+    "phase2.curator": ("model", "rules"),
 }
 _AT_LEAST: Mapping[str, float] = {
     "gates.idle_seconds": 0,
@@ -390,6 +417,10 @@ _AT_LEAST: Mapping[str, float] = {
     "phase2.cooldown_seconds": 0,
     "phase2.summary_max_bytes": 500,
     "phase2.memory_max_bytes": 2_000,
+    "phase2.curator_max_turns": 1,
+    "phase2.curator_max_requests": 1,
+    "phase2.curator_max_tokens": 1_000,
+    "phase2.curator_max_seconds": 1,
     "budget.daily_tokens": 0,
     "budget.weekly_tokens": 0,
 }

@@ -101,3 +101,7 @@ class AnswerError(ModelError):
         super().__init__(message)
         self.input_tokens = input_tokens
         self.output_tokens = output_tokens
+
+
+class CapReachedError(ModelError):
+    """A model went on past a cap on turns, requests, tokens or seconds: what it did so far is not used."""

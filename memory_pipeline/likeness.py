@@ -85,6 +85,34 @@ def signature(text: str) -> frozenset[str]:
     return frozenset(keys | words) or frozenset({reading.plain})
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sense:
+    """What of a statement a rewording must not change: its words that count, without those that never matter."""
+
+    words: frozenset[str]
+    refused: frozenset[str]  # of the words: what is not wanted
+    place: frozenset[str]  # of the words: the circumstances
+    exact: frozenset[str]  # of the words: names, numbers, paths, flags
+    negates: bool  # a negation stands in it
+
+    @property
+    def asked(self) -> frozenset[str]:
+        """The words that are not refused."""
+        return self.words - self.refused
+
+
+def sense_of(text: str) -> Sense:
+    """Return what counts in a text; endings, case and order do not."""
+    reading = _read(text)
+    return Sense(
+        words=reading.words,
+        refused=reading.refused,
+        place=reading.place,
+        exact=reading.exact,
+        negates=reading.negates,
+    )
+
+
 # --- reading a statement ---------------------------------------------------------------------------------------------
 
 
@@ -98,6 +126,7 @@ class _Reading:
     value: tuple[str, ...]  # words after it
     words: frozenset[str]  # all of them
     exact: frozenset[str]  # of these, the ones that a rewording would have kept as they are
+    negates: bool
 
 
 _FAMILIES = {
@@ -196,14 +225,14 @@ def _read(text: str) -> _Reading:
     refused: set[str] = set()
     place: set[str] = set()
     target = asked
-    refusing = placing = False
+    refusing = placing = negates = False
     for sign in _TOKEN.findall(folded):
         if sign in ",;:.!?，。；：！？":
             refusing = placing = False
         elif sign in "()":
             continue
         elif sign in _NEGATIONS:
-            refusing, placing = True, False
+            refusing, placing, negates = True, False, True
         elif sign in {"but", "use", "instead", "prefer"} and refusing and refused:
             refusing = False
         elif sign in _PLACES:
@@ -223,6 +252,7 @@ def _read(text: str) -> _Reading:
         place=frozenset(place),
         topic=topic,
         value=value,
+        negates=negates,
     )
 
 

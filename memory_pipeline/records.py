@@ -523,6 +523,7 @@ class Memory:
     supersedes: tuple[str, ...]
     usage: Usage
     by_hand: bool = False  # its wording is from the person's own hand
+    group: str = ""  # memories of one scope with the same mark here are told next to one another
 
 
 class Actor(StrEnum):
@@ -544,6 +545,7 @@ class OperationKind(StrEnum):
     RESTORE = "restore"  # told again
     PIN = "pin"  # neither retention nor a curator takes it out
     UNPIN = "unpin"
+    GROUP = "group"  # is told next to other memories of its scope that belong to the same task
     REVERT = "revert"  # is as it was before a consolidation that the person undid
 
 
@@ -556,7 +558,7 @@ class Operation:
     reason: str
     actor: Actor = Actor.RULES
     entry_id: str | None = None
-    other_memory_id: str | None = None  # SUPERSEDE: the memory that takes its place
+    other_memory_id: str | None = None  # SUPERSEDE: the memory that takes its place; GROUP: the first of the group
     statement: str | None = None  # REWORD: the new wording, where it is not simply the entry's
     condition: str | None = None  # REWORD: the new condition, where it is not simply the entry's
 

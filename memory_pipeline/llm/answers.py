@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from memory_pipeline.errors import AnswerError
-from memory_pipeline.llm.rows import without_surrogates
+from memory_pipeline.llm.quoted import without_surrogates
 from memory_pipeline.records import EntryDraft, ExtractionAnswer, TaskDraft, TaskOutcome
 
 ANSWER_KEYS = frozenset({"rollout_summary", "rollout_slug", "tasks"})

@@ -51,6 +51,7 @@ class Asked:
     server: str  # host and port, never the whole address: that may hold a password
     model: str
     api_key_env: str
+    model_key: str = "model.extract_model"  # the key of the configuration that names the model
     words: str  # the session's text as it was sent
 
 
@@ -168,7 +169,7 @@ def _meaning(status: int, asked: Asked) -> str:
         401: f"it does not accept the key in {asked.api_key_env}",
         402: "its quota or credit is used up",
         403: f"the key in {asked.api_key_env} may not use {asked.model}",
-        404: f"no {asked.model} or no such address; check model.extract_model and model.base_url",
+        404: f"no {asked.model} or no such address; check {asked.model_key} and model.base_url",
         408: "it gave up waiting",
         413: "the request is too large",
         422: "it refused the request",

@@ -1,8 +1,10 @@
-"""The port to whoever writes the text: one method that turns evidence into a proposed extraction."""
+"""The ports to whoever writes the text: one turns evidence into a proposed extraction, one talks and calls tools."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from memory_pipeline.records import Evidence, ExtractionAnswer
 
@@ -21,6 +23,67 @@ class Extractor(Protocol):
             AnswerError: a fault of this evidence or of the answer to it.
             InterruptedRunError: ``close`` was called while the answer was awaited, or before.
         """
+        ...
+
+    def close(self) -> None:
+        """Give up what is in flight, from any thread, and release connections. May be called twice."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tool:
+    """Something that a model may call in a conversation."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]  # JSON schemas by name; every one must be given
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolCall:
+    """One call that a model makes. ``arguments`` is what it wrote: JSON, if it kept to the schema."""
+
+    call_id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolResult:
+    """What a call gave, for the model to read."""
+
+    call_id: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Turn:
+    """One turn of a model: what it said, what it calls, and what that cost. Without a call, it has ended."""
+
+    text: str
+    calls: tuple[ToolCall, ...]
+    input_tokens: int = 0
+    output_tokens: int = 0
+    requests: int = 0
+
+
+class Conversation(Protocol):
+    """One talk with a model, which it forgets when it ends. For one thread at a time."""
+
+    def say(self, text: str, *, deadline: float | None = None) -> Turn:
+        """Say something and return the model's turn; ``deadline`` and errors as in Extractor.extract."""
+        ...
+
+    def give(self, results: Sequence[ToolResult], *, deadline: float | None = None) -> Turn:
+        """Give the results of all calls of the last turn, and return the model's next turn; errors as in ``say``."""
+        ...
+
+
+class ToolModel(Protocol):
+    """A model that can hold conversations with tool calls."""
+
+    def converse(self, *, system: str, tools: Sequence[Tool]) -> Conversation:
+        """Begin a conversation under these instructions; nothing is sent yet."""
         ...
 
     def close(self) -> None:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from memory_pipeline.clock import iso_date
+from memory_pipeline.llm.quoted import quote, without_surrogates
 from memory_pipeline.records import EventKind, Evidence, EvidenceRow, Speaker
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _CONTINUATION = "    "  # a row's header stands at the start of a line, so no other line of its text may
 
 _NOTES: Mapping[EventKind, str] = {
@@ -37,8 +35,8 @@ def show_rows(evidence: Evidence) -> ShownRows:
     """Write the rows of ``evidence`` as ``[N speaker] text``, with gaps marked; the same evidence, the same text."""
     session = "\n".join(_session_lines(evidence))
     rows = "\n".join(_row_lines(evidence))
-    fence = _fence(f"{session}\n{rows}")
-    return ShownRows(opening=f"<<<{fence}", closing=f"{fence}>>>", session=session, rows=rows)
+    quoted = quote(f"{session}\n{rows}", name="rows")
+    return ShownRows(opening=quoted.opening, closing=quoted.closing, session=session, rows=rows)
 
 
 def shorten(evidence: Evidence) -> Evidence | None:
@@ -59,11 +57,6 @@ def shorten(evidence: Evidence) -> Evidence | None:
     if rows == evidence.rows:
         return None
     return dataclasses.replace(evidence, rows=rows, omitted_after=_gaps(evidence, kept))
-
-
-def without_surrogates(text: str) -> str:
-    """Return ``text`` with every lone surrogate, which no encoding can carry, replaced by U+FFFD."""
-    return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def _session_lines(evidence: Evidence) -> Iterable[str]:
@@ -103,18 +96,6 @@ def _indented(text: str) -> str:
 
 def _one_line(text: str) -> str:
     return " ".join(without_surrogates(text).split())
-
-
-def _fence(text: str) -> str:
-    # Taken from the text itself: nobody who wrote a part of it could know it, and it is the same every time.
-    fence = _digest(text)
-    while fence in text:
-        fence = _digest(fence)
-    return fence
-
-
-def _digest(text: str) -> str:
-    return f"rows-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
 _LEAST_ROW_CHARS = 400

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from memory_pipeline.errors import AnswerError
+from memory_pipeline.llm.port import Tool, ToolCall, ToolResult
 from memory_pipeline.records import EntryKind, TaskOutcome
 
 RESPONSES = "responses"
@@ -80,6 +82,101 @@ def request_arguments(wire_api: str, *, model: str, system: str, user: str, max_
         "response_format": {"type": "json_schema", "json_schema": json_schema},
         "max_completion_tokens": max_output_tokens,
     }
+
+
+#: One item of a conversation: a text that we said, what the model said and called, or a result that we gave.
+Said = str | tuple[str, tuple[ToolCall, ...]] | ToolResult
+
+
+def conversation_arguments(
+    wire_api: str,
+    *,
+    model: str,
+    system: str,
+    tools: Sequence[Tool],
+    said: Sequence[Said],
+    max_output_tokens: int,
+) -> dict[str, Any]:
+    """Return the arguments of the client's ``create`` for the next turn; the whole talk is sent, none is stored there.
+
+    A model's hidden reasoning is not sent back: servers that store nothing can't be relied on to know it.
+    """
+    if wire_api == RESPONSES:
+        return {
+            "model": model,
+            "instructions": system,
+            "input": [item for one in said for item in _responses_items(one)],
+            "tools": [{"type": "function", **_function(tool)} for tool in tools],
+            "max_output_tokens": max_output_tokens,
+            "store": False,
+        }
+    return {
+        "model": model,
+        "messages": [{"role": "system", "content": system}, *map(_chat_message, said)],
+        "tools": [{"type": "function", "function": _function(tool)} for tool in tools],
+        "max_completion_tokens": max_output_tokens,
+    }
+
+
+def _function(tool: Tool) -> dict[str, Any]:
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": _strict_object(tool.parameters),
+        "strict": True,
+    }
+
+
+def _responses_items(said: Said) -> Iterable[dict[str, Any]]:
+    if isinstance(said, str):
+        yield {"role": "user", "content": said}
+    elif isinstance(said, ToolResult):
+        yield {"type": "function_call_output", "call_id": said.call_id, "output": said.text}
+    else:
+        text, calls = said
+        if text:
+            yield {"role": "assistant", "content": text}
+        for call in calls:
+            yield {"type": "function_call", "call_id": call.call_id, "name": call.name, "arguments": call.arguments}
+
+
+def _chat_message(said: Said) -> dict[str, Any]:
+    if isinstance(said, str):
+        return {"role": "user", "content": said}
+    if isinstance(said, ToolResult):
+        return {"role": "tool", "tool_call_id": said.call_id, "content": said.text}
+    text, calls = said
+    message: dict[str, Any] = {"role": "assistant", "content": text}
+    if calls:
+        message["tool_calls"] = [
+            {"id": call.call_id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in calls
+        ]
+    return message
+
+
+def tool_calls(wire_api: str, reply: Mapping[str, Any]) -> tuple[ToolCall, ...]:
+    """Return the calls of a turn, in order; a call without an id of its own, or with another's, is given one."""
+    written: list[tuple[Any, Any]]
+    if wire_api == RESPONSES:
+        written = [
+            (item.get("call_id"), item) for item in _tables(reply.get("output")) if item.get("type") == "function_call"
+        ]
+    else:
+        message = next((choice.get("message") for choice in _tables(reply.get("choices"))), None)
+        calls = _tables(message.get("tool_calls")) if isinstance(message, dict) else []
+        written = [(call.get("id"), call.get("function")) for call in calls]
+    found: dict[str, ToolCall] = {}
+    for call_id, function in written:
+        table = function if isinstance(function, dict) else {}
+        name, arguments = table.get("name"), table.get("arguments")
+        usable = call_id if isinstance(call_id, str) and call_id and call_id not in found else f"call_{len(found) + 1}"
+        found[usable] = ToolCall(
+            call_id=usable,
+            name=name if isinstance(name, str) else "",
+            arguments=arguments if isinstance(arguments, str) else json.dumps(arguments),
+        )
+    return tuple(found.values())
 
 
 def usage_of(reply: Mapping[str, Any]) -> Usage:

@@ -11,11 +11,6 @@ from memory_pipeline.rollouts.codex_home import is_read_by_codex
 from memory_pipeline.store.ledger import DAY_SECONDS, WEEK_SECONDS
 from memory_pipeline.store.store import Store
 
-#: Providers, as Codex names them in its logs, that run the model on the person's own machine.
-LOCAL_MODEL_PROVIDERS = frozenset(
-    {"ollama", "lmstudio", "lm-studio", "llamacpp", "llama.cpp", "oss", "vllm", "mlx", "local"}
-)
-
 #: What ``run --force`` passes over. Never a switch, a budget, an own run, external context or the provider policy.
 FORCED_OPEN = frozenset({Gate.TOO_RECENT, Gate.TOO_SHORT})
 
@@ -89,7 +84,7 @@ def first_gate(thread: IndexedThread, config: Config, conditions: Conditions) ->
         return Gate.NO_USER_MESSAGE
     if gates.external_context == "skip" and thread.external_context:
         return Gate.EXTERNAL_CONTEXT
-    if _must_stay_local(thread, config):
+    if not config.model.may_send(thread.model_provider):
         return Gate.PROVIDER_POLICY
     if gates.max_age_days and thread.updated_at < conditions.now - gates.max_age_days * DAY_SECONDS:
         return Gate.TOO_OLD
@@ -136,11 +131,6 @@ def _waits_for_a_call(thread: IndexedThread) -> bool:
     """Whether there is still something to extract; what is done is held back by no budget and no quota."""
     is_new = thread.source_digest != thread.content_digest
     return is_new or thread.job_state in (JobState.PENDING, JobState.RUNNING, JobState.ERROR)
-
-
-def _must_stay_local(thread: IndexedThread, config: Config) -> bool:
-    ran_locally = (thread.model_provider or "").lower() in LOCAL_MODEL_PROVIDERS
-    return ran_locally and config.model.is_remote and not config.model.send_local_model_sessions
 
 
 def _is_too_short(thread: IndexedThread, config: Config) -> bool:

@@ -13,8 +13,19 @@ from pathlib import Path
 
 from memory_pipeline.clock import Clock, iso
 from memory_pipeline.config import Config
-from memory_pipeline.errors import FencedOutError, InterruptedRunError, LockedError, MemoryPipelineError
+from memory_pipeline.errors import (
+    BudgetHoldError,
+    ConfigError,
+    FencedOutError,
+    InterruptedRunError,
+    LockedError,
+    MemoryPipelineError,
+    ModelError,
+    ProviderError,
+)
 from memory_pipeline.files import make_private_folder, sha256_hex
+from memory_pipeline.llm.faults import TooLongError
+from memory_pipeline.llm.port import ToolModel
 from memory_pipeline.lock import HeldLock, os_lock
 from memory_pipeline.phase2.adopt import (
     adoption_of,
@@ -27,7 +38,8 @@ from memory_pipeline.phase2.adopt import (
 )
 from memory_pipeline.phase2.baseline import Baseline, differences, read_baseline, read_workspace_file
 from memory_pipeline.phase2.cited import cited_memories
-from memory_pipeline.phase2.curate import curate
+from memory_pipeline.phase2.curators.model import ModelCurator
+from memory_pipeline.phase2.curators.rules import Consult, curate
 from memory_pipeline.phase2.deeds import Deed
 from memory_pipeline.phase2.edits import edits_of, notes_in
 from memory_pipeline.phase2.erase import erase_found, find_forgotten
@@ -92,6 +104,8 @@ class _Plan:
     changes: dict[str, str]  # workspace path -> A, M or D
     settings: str
     waiting: set[str]  # entries looked at for the first time that contradict what only a person can settle
+    set_aside: frozenset[str]  # entries that a model would not have placed before a person looked at them
+    is_new: bool  # an entry was looked at for the first time
     done: frozenset[str]  # records of the journal that were taken in
     edits_taken_in: frozenset[str]  # the edits of MEMORY.md that the memories hold by now
     notes: frozenset[str]  # digests of the person's lines in MEMORY.md that are notes
@@ -126,10 +140,12 @@ class Phase2:
         should_stop: Callable[[], bool],
         on_step: OnStep = lambda _name: None,
         before: Callable[[HeldLock], None] = lambda _lock: None,
+        tool_model: ToolModel | None = None,
     ) -> None:
-        """Take the parts. ``jitter`` gives 0 to 1; ``should_stop`` ends a wait for the lock; see OnStep.
+        """Take the parts. ``jitter`` gives 0 to 1; ``should_stop`` ends a wait for the lock or a model; see OnStep.
 
-        ``before`` is done first, each time that the workspace is locked.
+        ``before`` is done first, each time that the workspace is locked. With a ``tool_model`` a run lets it curate;
+        without, rules do.
         """
         self._config = config
         self._store = store
@@ -139,6 +155,7 @@ class Phase2:
         self._should_stop = should_stop
         self._on_step = on_step
         self._before = before
+        self._tool_model = tool_model
         self._places = places_below(config.state_path, config.workspace_path)
         self._tombstones = TombstoneFolder(config.tombstones_path)
         self._hand = Hand(config, store, clock)
@@ -229,7 +246,7 @@ class Phase2:
                 counts = body()
         except LockedError as error:
             return Phase2Counts(outcome=Phase2Outcome.LOCKED, problems=(str(error),), seconds=_since(started))
-        except InterruptedRunError:
+        except (InterruptedRunError, ConfigError):
             raise
         except (OSError, MemoryPipelineError) as error:
             problem = f"consolidation failed: {_reason(error)}"
@@ -238,8 +255,9 @@ class Phase2:
 
     def _run_locked(self, kind: ConsolidationKind) -> Phase2Counts:
         last = self._store.memories.last_consolidation()
-        if last is not None and last.retry_at is not None and last.retry_at > self._clock.now():
-            problem = f"the last consolidation failed ({last.error}); the next try is due at {iso(last.retry_at)}"
+        held = self._held_by(kind, last)
+        if held is not None:
+            problem = f"the last consolidation failed ({held.error}); the next try is due at {iso(held.retry_at)}"
             return Phase2Counts(outcome=Phase2Outcome.COOLDOWN, problems=(problem,))
         try:
             notes = [*self._mend(), *self._leave_out_forgotten()]
@@ -251,10 +269,12 @@ class Phase2:
         self._count_cited_lines()
         last = self._store.memories.last_consolidation()
         is_lost = last is not None and last.state == "publishing"
-        plan = self._plan(kind, self._hand.deeds(), must_publish=is_lost or self._baseline_is_older())
+        must_publish = is_lost or self._baseline_is_older()
+        plan = self._plan(kind, self._hand.deeds(), must_publish=must_publish)
         while plan.has_nothing_to_do and plan.waiting:
             # All that was looked at waits for a person: noted, so that what stands behind it in the backlog is read.
             self._store.memories.mark_waiting(plan.waiting)
+            must_publish = False
             plan = self._plan(kind, self._hand.deeds(), must_publish=False)
         if not plan.selection and not plan.book.memories:
             return Phase2Counts(outcome=Phase2Outcome.NO_INPUTS, problems=tuple(notes))
@@ -266,6 +286,12 @@ class Phase2:
             return Phase2Counts(
                 outcome=Phase2Outcome.COOLDOWN, selected=len(plan.selection), problems=(*notes, problem)
             )
+        # What was committed and is not shown yet does not wait for a model.
+        if kind is ConsolidationKind.RUN and plan.is_new and self._tool_model is not None and not is_lost:
+            try:
+                plan = self._plan_with_model(plan, self._tool_model, notes)
+            except ModelError as error:
+                return self._failed_by_model(last, error, notes)
         return self._consolidate(plan, last, notes)
 
     def _adopt(self) -> list[str]:
@@ -312,6 +338,56 @@ class Phase2:
         published_at = last.finished_at if last is not None and is_shown else None
         memories = cited_memories(lines, baseline, self._memory_file(), published_at=published_at)
         self._store.citations.settle_lines(lines, memories, now=self._clock.now())
+
+    def _held_by(self, kind: ConsolidationKind, last: LastConsolidation | None) -> LastConsolidation | None:
+        """Return the failed consolidation after which nothing may be tried yet."""
+        # What the person does in between neither waits for a model that failed, nor ends the wait for it.
+        waits = [last, self._store.memories.last_run()] if kind is ConsolidationKind.RUN else [last]
+        for one in waits:
+            if one is None or one.retry_at is None or one.retry_at <= self._clock.now():
+                continue
+            if kind is ConsolidationKind.RUN or one.state != "failed":
+                return one
+        return None
+
+    def _plan_with_model(self, plan: _Plan, model: ToolModel, notes: list[str]) -> _Plan:
+        """Let the model curate; where it may not be asked now, the plan of the rules stands.
+
+        Raises:
+            ModelError: it could not be asked, went past a cap, or refused: nothing of what it did is kept.
+        """
+        provider, now = self._config.model.provider, self._clock.now()
+        rest_until = self._store.jobs.provider_rest(provider).rest_until
+        if rest_until is not None and rest_until > now:
+            notes.append(f"the model provider rests until {iso(rest_until)}, so the rules consolidated without it")
+            return plan
+        curator = ModelCurator(
+            self._config,
+            model,
+            find_threads=self._find_threads,
+            waiting=self._store.memories.waiting_entries(),
+            should_stop=self._should_stop,
+        )
+        try:
+            made = self._plan(ConsolidationKind.RUN, self._hand.deeds(), must_publish=False, consult=curator)
+        except BudgetHoldError as error:
+            notes.append(f"{error}; the rules consolidated without a model")
+            return plan
+        except TooLongError as error:
+            # Waiting would not make it shorter, and the same request is never sent again.
+            notes.append(f"{error}; the rules consolidated without it: lower model.context_window_tokens")
+            return plan
+        if curator.was_asked:
+            self._store.jobs.note_answer(provider, now=self._clock.now())
+        notes += curator.notes
+        return made
+
+    def _find_threads(self, thread_ids: Sequence[str]) -> dict[str, SelectedThread]:
+        return {item.thread.thread_id: item for item in self._store.extractions.get_selected(thread_ids)}
+
+    def _failed_by_model(self, last: LastConsolidation | None, error: ModelError, notes: list[str]) -> Phase2Counts:
+        consolidation_id = self._store.memories.begin(owner=self._owner, now=self._clock.now())
+        return self._failed(consolidation_id, last, error, notes)
 
     def _mend(self) -> list[str]:
         """Finish, or forget, what a crashed run left between two renames."""
@@ -388,7 +464,14 @@ class Phase2:
     def _memory_file(self) -> bytes | None:
         return read_workspace_file(self._places.workspace, MEMORY_FILE)
 
-    def _plan(self, kind: ConsolidationKind, deeds: Sequence[Deed], *, must_publish: bool) -> _Plan:
+    def _plan(
+        self,
+        kind: ConsolidationKind,
+        deeds: Sequence[Deed],
+        *,
+        must_publish: bool,
+        consult: Consult | None = None,
+    ) -> _Plan:
         memories = self._store.memories.every()
         is_run = kind is ConsolidationKind.RUN
         limit = self._config.phase2.max_candidates
@@ -397,7 +480,7 @@ class Phase2:
         selected = [item.thread.thread_id for item in self._store.extractions.select(limit=limit)] if is_run else []
         unplaced = self._store.memories.unplaced_entries(sorted({*selected, *to_place}))
         book = self._book(memories, [*unplaced, *(deed.entry for deed in deeds if deed.entry is not None)])
-        done = curate(
+        curated = curate(
             book,
             unplaced,
             self._store.memories.former_threads(),
@@ -405,13 +488,16 @@ class Phase2:
             now=self._clock.now(),
             deeds=deeds,
             former_wordings=self._former_wordings(),
+            consult=consult,
         )
         waiting = {entry.entry_id for entry in unplaced if entry.thread_id in to_place}
         return self._lay_out(
             book,
             kind=kind,
-            done=done,
-            waiting=waiting - {entry_id for _, entry_id in book.placements},
+            done=curated.done,
+            waiting=waiting - book.placed,
+            set_aside=curated.set_aside,
+            is_new=bool(to_place),
             must_publish=must_publish,
         )
 
@@ -442,6 +528,8 @@ class Phase2:
         kind: ConsolidationKind,
         done: frozenset[str],
         waiting: set[str] | None = None,
+        set_aside: frozenset[str] = frozenset(),
+        is_new: bool = False,
         undoes: int | None = None,
         must_publish: bool = False,
     ) -> _Plan:
@@ -468,6 +556,8 @@ class Phase2:
             changes=changes,
             settings=settings,
             waiting=waiting or set(),
+            set_aside=set_aside,
+            is_new=is_new,
             done=done,
             edits_taken_in=frozenset(edits & taken_in),
             notes=notes_in(baseline, on_disk),
@@ -504,6 +594,7 @@ class Phase2:
                 plan.book.changes,
                 removals=plan.book.removals,
                 waiting=plan.waiting,
+                flagged=plan.set_aside,
                 journal_records=plan.done,
                 now=self._clock.now(),
             ):
@@ -558,9 +649,11 @@ class Phase2:
         wait = min(limits.backoff_base_seconds * 2.0 ** min(failures - 1, _MOST_DOUBLINGS), limits.backoff_max_seconds)
         now = self._clock.now()
         reason = _reason(error)
-        self._store.memories.fail(
-            consolidation_id, reason, failures=failures, retry_at=now + wait * (1 + 0.25 * self._jitter()), now=now
-        )
+        retry_at = now + wait * (1 + 0.25 * self._jitter())
+        if isinstance(error, ProviderError):
+            retry_at = max(retry_at, now + (error.retry_after_seconds or 0.0))
+            self._store.jobs.rest_provider(self._config.model.provider, reason, now=now, until=retry_at)
+        self._store.memories.fail(consolidation_id, reason, failures=failures, retry_at=retry_at, now=now)
         if self._store.memories.state_of(consolidation_id) != "publishing":
             discard_staged(self._places)
         logger.error("consolidation failed", extra={"action": "consolidate", "outcome": "failed", "reason": reason})

@@ -7,6 +7,16 @@ import hashlib
 from collections.abc import Iterable, Mapping
 
 from memory_pipeline.grounding import ungrounded
+from memory_pipeline.likeness import contradicts
+from memory_pipeline.phase2.leash import (
+    MOST_RETIRED_SHARE,
+    fault_of_company,
+    fault_of_joining,
+    fault_of_retiring,
+    fault_of_superseding,
+    fault_of_wording,
+    wording_of,
+)
 from memory_pipeline.records import (
     STATED_KINDS,
     Actor,
@@ -63,6 +73,8 @@ class MemoryBook:
         self.placements: list[tuple[str, str]] = []
         self.removals: list[tuple[str, str]] = []
         self._changed: dict[str, None] = {}
+        told = sum(memory.status is MemoryStatus.ACTIVE for memory in self._memories.values())
+        self._model_may_retire = max(1, int(told * MOST_RETIRED_SHARE))
 
     @property
     def memories(self) -> Mapping[str, Memory]:
@@ -79,9 +91,20 @@ class MemoryBook:
         """The memories that an operation added or changed, in the order of the first change."""
         return [self._memories[memory_id] for memory_id in self._changed]
 
+    @property
+    def placed(self) -> frozenset[str]:
+        """The ids of the entries that a memory newly rests on."""
+        return frozenset(entry_id for _, entry_id in self.placements)
+
+    def entries_of(self, memory: Memory) -> list[Entry]:
+        """Return the entries of a memory that still stand, in the order in which they joined."""
+        return [self._entries[entry_id] for entry_id in memory.entry_ids if entry_id in self._entries]
+
     def apply(self, operation: Operation) -> str | None:
         """Check and apply one operation; returns why it is refused, None when it took effect."""
         refusal = self._check(operation)
+        if refusal is None and operation.actor is Actor.MODEL:
+            refusal = self._check_model(operation)
         if refusal is None:
             before = self._memories.get(operation.memory_id)
             self._carry_out(operation)
@@ -117,6 +140,8 @@ class MemoryBook:
             return "is told already"
         if operation.kind in (OperationKind.PIN, OperationKind.UNPIN):
             return self._check_pin(memory, operation)
+        if operation.kind is OperationKind.GROUP:
+            return self._check_group(memory, operation)
         return None
 
     def _was_undone(self, operation: Operation) -> bool:
@@ -146,7 +171,7 @@ class MemoryBook:
             return None
         sources = [
             text
-            for resting in {one.entry_id: one for one in (*self._entries_of(memory), entry)}.values()
+            for resting in {one.entry_id: one for one in (*self.entries_of(memory), entry)}.values()
             for text in (resting.statement, resting.condition, *(line.quote for line in resting.evidence))
         ]
         foreign = ungrounded(f"{statement} {condition}", sources)
@@ -195,18 +220,94 @@ class MemoryBook:
             return "is pinned already" if wanted else "is not pinned"
         return None
 
+    def _check_group(self, memory: Memory, operation: Operation) -> str | None:
+        first = self._memories.get(operation.other_memory_id or "")
+        if first is None:
+            return "names no memory to stand beside"
+        if first.scope != memory.scope:
+            return "mixes scopes"
+        if MemoryStatus.ACTIVE not in (memory.status, first.status) or memory.status is not first.status:
+            return "only memories that are told can be grouped"
+        return "stands in that group already" if memory.group == first.memory_id else None
+
+    # --- what binds a model beyond that ---
+
+    def _check_model(self, operation: Operation) -> str | None:
+        """Check what passed every other check against what a model may not do; see leash."""
+        entry = self._entries.get(operation.entry_id or "")
+        if entry is not None and operation.kind is not OperationKind.RETIRE:
+            holder = self._holder_of(entry)
+            if holder is not None and holder != operation.memory_id:
+                return f"that entry stands in {holder} already"
+        if operation.kind is OperationKind.ADD and entry is not None:
+            return self._check_company(entry, is_stated=is_persons_word(entry))
+        memory = self._memories[operation.memory_id]
+        other = self._memories.get(operation.other_memory_id or "")
+        if operation.kind is OperationKind.MERGE and entry is not None:
+            return fault_of_joining(memory, entry)
+        if operation.kind is OperationKind.REWORD and entry is not None:
+            return self._check_models_wording(memory, entry, operation)
+        if operation.kind is OperationKind.SUPERSEDE and other is not None:
+            is_newer = not self.is_persons_word(memory) or self.newest_word(other) > self.newest_word(memory)
+            return fault_of_superseding(memory, other, newer_is_stated=self.is_persons_word(other), is_newer=is_newer)
+        if operation.kind is OperationKind.RETIRE:
+            if self._retired_by_model() >= self._model_may_retire:
+                return f"no more than {self._model_may_retire} may be retired in one consolidation"
+            is_newer = entry is not None and said(entry) > self.newest_word(memory)
+            return fault_of_retiring(memory, entry, is_stated=self.is_persons_word(memory), is_newer=is_newer)
+        return None if operation.kind is OperationKind.GROUP else "only a person, or the rules, do this"
+
+    def _check_models_wording(self, memory: Memory, entry: Entry, operation: Operation) -> str | None:
+        if memory.status is not MemoryStatus.ACTIVE:
+            return "only a memory that is told can be reworded"
+        statement, condition = _wording(operation, entry)
+        olds, resting = [wording_of(memory)], self.entries_of(memory)
+        if entry.entry_id not in memory.entry_ids:
+            unfit = fault_of_joining(memory, entry)
+            if unfit is not None and not unfit.startswith("says less"):
+                return unfit
+            olds.append(wording_of(entry))
+            resting.append(entry)
+        reworded = dataclasses.replace(memory, statement=statement, condition=condition)
+        if wording_of(reworded) == wording_of(memory) and len(olds) == 1:
+            return "is worded so already"
+        return fault_of_wording(wording_of(reworded), olds, resting) or self._check_company(
+            reworded, is_stated=False, but_for=memory
+        )
+
+    def _check_company(self, told: Memory | Entry, *, is_stated: bool, but_for: Memory | None = None) -> str | None:
+        """Check what would be told against its scope; ``but_for`` is how it is told now, with faults that it has."""
+        beside = [
+            (memory, self.is_persons_word(memory))
+            for memory in self._memories.values()
+            if memory.status is MemoryStatus.ACTIVE
+            and memory.scope == told.scope
+            and (but_for is None or memory.memory_id != but_for.memory_id)
+            and (but_for is None or not contradicts(memory.statement, but_for.statement))
+        ]
+        return fault_of_company(told, is_stated=is_stated, beside=beside)
+
+    def _holder_of(self, entry: Entry) -> str | None:
+        return next((one.memory_id for one in self._memories.values() if entry.entry_id in one.entry_ids), None)
+
+    def _retired_by_model(self) -> int:
+        return sum(
+            change.operation.kind is OperationKind.RETIRE and change.operation.actor is Actor.MODEL
+            for change in self.changes
+        )
+
     # --- what is asked about memories ---
 
     def is_persons_word(self, memory: Memory) -> bool:
         """Whether a memory says what a person stated, and does not only come from an assistant or a tool."""
-        return memory.kind in STATED_KINDS or any(is_persons_word(entry) for entry in self._entries_of(memory))
+        return memory.kind in STATED_KINDS or any(is_persons_word(entry) for entry in self.entries_of(memory))
 
     def newest_word(self, memory: Memory) -> Said:
-        """Return when a memory was last said, as far as its entries still stand."""
-        return max(map(said, self._entries_of(memory)), default=(memory.last_confirmed, "", 0, ""))
-
-    def _entries_of(self, memory: Memory) -> list[Entry]:
-        return [self._entries[entry_id] for entry_id in memory.entry_ids if entry_id in self._entries]
+        """Return when a memory was last said, as far as its entries still stand; of a person's word, by them."""
+        entries = self.entries_of(memory)
+        # A tool that says what a person said does not make it their newer word.
+        by_person = [entry for entry in entries if is_persons_word(entry)]
+        return max(map(said, by_person or entries), default=(memory.last_confirmed, "", 0, ""))
 
     # --- carrying out ---
 
@@ -242,6 +343,8 @@ class MemoryBook:
             self._put(dataclasses.replace(memory, status=MemoryStatus.ACTIVE, superseded_by=None, reason=""))
         elif operation.kind in (OperationKind.PIN, OperationKind.UNPIN):
             self._put(dataclasses.replace(memory, pinned=operation.kind is OperationKind.PIN))
+        elif operation.kind is OperationKind.GROUP:
+            self._put(dataclasses.replace(memory, group=operation.other_memory_id or ""))
 
     def revert(self, memory_id: str, before: Memory | None, *, reason: str) -> None:
         """Let a memory stand again as it was before a consolidation.

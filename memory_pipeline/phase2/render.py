@@ -184,9 +184,17 @@ def _group(
     for heading, section in sections:
         if section:
             lines += [RenderedLine(text=""), RenderedLine(text=heading)]
-            ordered = sorted(section, key=lambda m: (m.first_seen, m.memory_id))
+            ordered = _next_to_one_another(section)
             lines += [RenderedLine(text=_memory_line(m, tasks), memory_id=m.memory_id) for m in ordered]
     return [dataclasses.replace(line, scope=scope) for line in lines]
+
+
+def _next_to_one_another(memories: Sequence[Memory]) -> list[Memory]:
+    """Put memories in the order in which they were first seen, those of one group where the first of them stands."""
+    ordered = sorted(memories, key=lambda m: (m.first_seen, m.memory_id))
+    groups: dict[str, int] = {}
+    places = [groups.setdefault(memory.group, place) if memory.group else place for place, memory in enumerate(ordered)]
+    return [memory for _, memory in sorted(zip(places, ordered, strict=True), key=lambda pair: pair[0])]
 
 
 def _group_head(scope: str, name: str, items: Sequence[SelectedThread]) -> list[str]:

@@ -159,14 +159,7 @@ class Jobs:
             )
             _follow_scope(connection, lease.thread)
             if provider:
-                connection.execute(
-                    """
-                    INSERT INTO provider_rests (provider, failures, last_success_at) VALUES (?, 0, ?)
-                    ON CONFLICT (provider) DO UPDATE SET failures = 0, rest_until = NULL, reason = NULL,
-                        last_success_at = excluded.last_success_at
-                    """,
-                    (provider, now),
-                )
+                _wake(connection, provider, now)
             _raise_watermark(connection, "extracted_source", lease.thread.updated_at)
         return True
 
@@ -189,17 +182,18 @@ class Jobs:
                 """,
                 (lease.thread.thread_id,),
             )
-            connection.execute(
-                """
-                INSERT INTO provider_rests (provider, rest_until, failures, reason) VALUES (?, ?, 1, ?)
-                ON CONFLICT (provider) DO UPDATE SET reason = excluded.reason,
-                    -- Several workers that meet one outage are one failure in a row.
-                    failures = provider_rests.failures + (coalesce(provider_rests.rest_until, 0) <= ?),
-                    rest_until = max(coalesce(provider_rests.rest_until, 0), excluded.rest_until)
-                """,
-                (provider, retry_at, message, now),
-            )
+            _let_rest(connection, provider, message, now, retry_at)
         return True
+
+    def rest_provider(self, provider: str, reason: str, *, now: float, until: float) -> None:
+        """Let a provider that failed outside of a job rest for everyone."""
+        with immediate(self._connect()) as connection:
+            _let_rest(connection, provider, reason, now, until)
+
+    def note_answer(self, provider: str, *, now: float) -> None:
+        """Note that a provider answered outside of a job: its faults in a row are over."""
+        with immediate(self._connect()) as connection:
+            _wake(connection, provider, now)
 
     def give_back(self, lease: Lease) -> bool:
         """Return a job unfinished: pending at once, no try used; false when the lease was lost."""
@@ -299,6 +293,30 @@ def _settle_dead(connection: sqlite3.Connection, *, now: float, max_attempts: in
         WHERE state = 'running' AND lease_until <= ? AND claimable = 0
         """,
         (now,),
+    )
+
+
+def _wake(connection: sqlite3.Connection, provider: str, now: float) -> None:
+    connection.execute(
+        """
+        INSERT INTO provider_rests (provider, failures, last_success_at) VALUES (?, 0, ?)
+        ON CONFLICT (provider) DO UPDATE SET failures = 0, rest_until = NULL, reason = NULL,
+            last_success_at = excluded.last_success_at
+        """,
+        (provider, now),
+    )
+
+
+def _let_rest(connection: sqlite3.Connection, provider: str, reason: str, now: float, until: float) -> None:
+    connection.execute(
+        """
+        INSERT INTO provider_rests (provider, rest_until, failures, reason) VALUES (?, ?, 1, ?)
+        ON CONFLICT (provider) DO UPDATE SET reason = excluded.reason,
+            -- Several workers that meet one outage are one failure in a row.
+            failures = provider_rests.failures + (coalesce(provider_rests.rest_until, 0) <= ?),
+            rest_until = max(coalesce(provider_rests.rest_until, 0), excluded.rest_until)
+        """,
+        (provider, until, reason, now),
     )
 
 

@@ -104,7 +104,10 @@ class Memories:
             _mark_waiting(connection, entry_ids)
 
     def unplaced_entries(self, thread_ids: Sequence[str]) -> list[Entry]:
-        """Return the standing entries of these threads that no memory rests on, by thread and position."""
+        """Return the standing entries of these threads that no memory rests on, by thread and position.
+
+        Left out are those that a curator flagged, and those whose placing the person undid.
+        """
         connection = self._connect()
         found: list[Entry] = []
         for thread_id in thread_ids:
@@ -112,7 +115,7 @@ class Memories:
                 read_entries(
                     connection,
                     f"""
-                    e.thread_id = ? AND {STANDING}
+                    e.thread_id = ? AND e.waits < 2 AND {STANDING}
                     AND NOT EXISTS (SELECT 1 FROM memory_entries AS m WHERE m.entry_id = e.entry_id)
                     AND NOT {_SET_ASIDE}
                     """,
@@ -120,6 +123,11 @@ class Memories:
                 )
             )
         return found
+
+    def waiting_entries(self) -> frozenset[str]:
+        """Return the ids of the entries that were looked at and wait for a person."""
+        rows = self._connect().execute("SELECT entry_id FROM entries WHERE waits > 0")
+        return frozenset(row["entry_id"] for row in rows)
 
     def former_threads(self) -> dict[str, frozenset[str]]:
         """Return, by memory, the threads of all entries that it ever rested on, withdrawn ones included."""
@@ -138,6 +146,10 @@ class Memories:
     def last_consolidation(self) -> LastConsolidation | None:
         """Return the newest consolidation, or None if there never was one."""
         return self._consolidation("ORDER BY consolidation_id DESC LIMIT 1")
+
+    def last_run(self) -> LastConsolidation | None:
+        """Return the newest consolidation that a run of phase two made, or None."""
+        return self._consolidation("WHERE kind = 'run' ORDER BY consolidation_id DESC LIMIT 1")
 
     def last_success(self) -> LastConsolidation | None:
         """Return the newest consolidation that was published, or None."""
@@ -178,6 +190,7 @@ class Memories:
         *,
         removals: Iterable[tuple[str, str]] = (),
         waiting: Iterable[str] = (),
+        flagged: Iterable[str] = (),
         journal_records: Iterable[str] = (),
         now: float,
     ) -> bool:
@@ -185,7 +198,8 @@ class Memories:
 
         ``memories`` are the changed or new ones; ``placements`` pairs (memory, entry) that a memory newly rests on,
         ``removals`` those that it no longer rests on; ``waiting`` are entries that were looked at and wait for a
-        person; ``journal_records`` are the person's deeds that were taken in.
+        person, ``flagged`` such that are not placed by themselves any more; ``journal_records`` are the person's deeds
+        that were taken in.
         """
         with immediate(self._connect()) as connection:
             changed = connection.execute(
@@ -199,6 +213,9 @@ class Memories:
             connection.executemany("DELETE FROM memory_entries WHERE memory_id = ? AND entry_id = ?", removals)
             connection.executemany("INSERT OR IGNORE INTO memory_entries VALUES (?, ?)", placements)
             _mark_waiting(connection, waiting)
+            connection.executemany(
+                "UPDATE entries SET waits = 2 WHERE entry_id = ?", [(entry_id,) for entry_id in flagged]
+            )
             connection.executemany(
                 "INSERT OR IGNORE INTO journal_records VALUES (?, ?)",
                 [(record_id, consolidation_id) for record_id in journal_records],
@@ -400,7 +417,7 @@ def read_operation(row: sqlite3.Row) -> AppliedOperation:
 #: What an image of a memory holds: all that an operation may change, and that can't be told from other tables.
 _IMAGED = (
     *("kind", "scope", "condition", "statement", "status", "pinned", "first_seen", "last_confirmed", "learned_at"),
-    *("superseded_by", "reason", "entry_ids", "thread_ids", "by_hand"),
+    *("superseded_by", "reason", "entry_ids", "thread_ids", "by_hand", "group"),
 )
 
 
@@ -433,12 +450,13 @@ def _store_memory(connection: sqlite3.Connection, memory: Memory) -> None:
     connection.execute(
         """
         INSERT INTO memories (memory_id, kind, scope, condition, statement, status, pinned, first_seen, last_confirmed,
-            learned_at, superseded_by, reason, by_hand)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            learned_at, superseded_by, reason, by_hand, task_group)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (memory_id) DO UPDATE SET kind = excluded.kind, scope = excluded.scope,
             condition = excluded.condition, statement = excluded.statement, status = excluded.status,
             pinned = excluded.pinned, first_seen = excluded.first_seen, last_confirmed = excluded.last_confirmed,
-            superseded_by = excluded.superseded_by, reason = excluded.reason, by_hand = excluded.by_hand
+            superseded_by = excluded.superseded_by, reason = excluded.reason, by_hand = excluded.by_hand,
+            task_group = excluded.task_group
         """,
         (
             memory.memory_id,
@@ -454,6 +472,7 @@ def _store_memory(connection: sqlite3.Connection, memory: Memory) -> None:
             memory.superseded_by,
             memory.reason,
             memory.by_hand,
+            memory.group,
         ),
     )
 
@@ -503,6 +522,7 @@ def _memories(connection: sqlite3.Connection, rows: Sequence[sqlite3.Row]) -> li
             supersedes=tuple(supersedes.get(row["memory_id"], ())),
             usage=usages.get(row["memory_id"], Usage()),
             by_hand=bool(row["by_hand"]),
+            group=row["task_group"],
         )
         for row in rows
     ]

@@ -172,6 +172,7 @@ _FIRST_SCHEMA = (
         status TEXT NOT NULL,
         pinned INTEGER NOT NULL DEFAULT 0,
         by_hand INTEGER NOT NULL DEFAULT 0,
+        task_group TEXT NOT NULL DEFAULT '',
         first_seen REAL NOT NULL,
         last_confirmed REAL NOT NULL,
         learned_at REAL NOT NULL,

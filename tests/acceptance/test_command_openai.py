@@ -46,9 +46,10 @@ NOTHING: Mapping[str, Any] = {"rollout_summary": "", "rollout_slug": "", "tasks"
 
 
 def use(machine: Machine, server: ModelServer, *, wire_api: str = "responses", **tables: Any) -> None:
-    """Configure the machine to ask this server."""
+    """Configure the machine to ask this server in phase one; phase two works by rules unless it is told otherwise."""
+    phase2 = {"curator": "rules", **tables.get("phase2", {})}
     model = {"provider": "openai", "extract_model": "test-model", "base_url": server.base_url, "wire_api": wire_api}
-    machine.configure(**{**tables, "model": {**model, **tables.get("model", {})}})
+    machine.configure(**{**tables, "phase2": phase2, "model": {**model, **tables.get("model", {})}})
 
 
 def waits(thread: Mapping[str, Any], *, at_least_seconds: float = 0.0) -> bool:

@@ -52,6 +52,7 @@ def test_two_runs_share_the_threads_and_one_consolidates(machine: Machine) -> No
         machine.configure(
             model={"provider": "openai", "extract_model": "m", "base_url": server.base_url},
             phase1={"concurrency": 2},
+            phase2={"curator": "rules"},
         )
         with machine.start("run", "--json") as one:
             assert server.wait_for_requests(2)

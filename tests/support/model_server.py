@@ -50,8 +50,35 @@ class Request:
     def shown(self) -> str:
         """Everything that the model would read, of either API, as one text."""
         if self.path == RESPONSES_PATH:
-            return "\n".join([self.body["instructions"], *(item["content"] for item in self.body["input"])])
-        return "\n".join(message["content"] for message in self.body["messages"])
+            return "\n".join([self.body["instructions"], *(_words(item) for item in self.body["input"])])
+        return "\n".join(_words(message) for message in self.body["messages"])
+
+    @property
+    def offers_tools(self) -> bool:
+        """Whether the model may call tools: a request of the curator."""
+        return "tools" in self.body
+
+    @property
+    def results(self) -> list[Any]:
+        """What the tools gave, all of them so far: parsed JSON, or the text where it is none."""
+        if self.path == RESPONSES_PATH:
+            texts = [item["output"] for item in self.body["input"] if item.get("type") == "function_call_output"]
+        else:
+            texts = [message["content"] for message in self.body["messages"] if message["role"] == "tool"]
+        return [_parsed(text) for text in texts]
+
+
+def _words(item: Mapping[str, Any]) -> str:
+    calls = [call["function"] for call in item.get("tool_calls", ())]
+    texts = [item.get("content"), item.get("arguments"), item.get("output"), *(call["arguments"] for call in calls)]
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,6 +87,7 @@ class Reply:
 
     answer: Mapping[str, Any] | None = None  # sent as JSON text
     text: str | None = None  # sent as it is
+    calls: tuple[tuple[str, Any], ...] = ()  # tool calls: name and arguments; a string stands as it is
     refusal: str | None = None
     finish: str = "stop"  # or "length", "content_filter"
     input_tokens: int | None = 100  # None: the reply has no usage
@@ -82,6 +110,11 @@ def answer(value: Mapping[str, Any], **fields: Any) -> Reply:
 def text(value: str, **fields: Any) -> Reply:
     """Reply with text that the model wrote, JSON or not."""
     return Reply(text=value, **fields)
+
+
+def calls(*wanted: tuple[str, Any], **fields: Any) -> Reply:
+    """Reply with tool calls: pairs of a name and its arguments."""
+    return Reply(calls=tuple((name, arguments) for name, arguments in wanted), **fields)
 
 
 def fenced(value: Mapping[str, Any]) -> Reply:
@@ -276,6 +309,13 @@ def _body(path: str, reply: Reply) -> str:
     return json.dumps(envelope)
 
 
+def _called(reply: Reply) -> list[tuple[str, str, str]]:
+    return [
+        (f"call_{number}", name, arguments if isinstance(arguments, str) else json.dumps(arguments))
+        for number, (name, arguments) in enumerate(reply.calls, start=1)
+    ]
+
+
 def _responses_body(reply: Reply, written: str) -> dict[str, Any]:
     if reply.refusal is not None:
         content: dict[str, Any] = {"type": "refusal", "refusal": reply.refusal}
@@ -293,6 +333,10 @@ def _responses_body(reply: Reply, written: str) -> dict[str, Any]:
         "output": [
             {"id": "rs_test", "type": "reasoning", "summary": []},
             {"id": "msg_test", "type": "message", "role": "assistant", "status": "completed", "content": [content]},
+            *(
+                {"type": "function_call", "id": f"fc_{call_id}", "call_id": call_id, "name": name, "arguments": given}
+                for call_id, name, given in _called(reply)
+            ),
         ],
     }
     if reply.input_tokens is not None:
@@ -302,13 +346,19 @@ def _responses_body(reply: Reply, written: str) -> dict[str, Any]:
 
 def _chat_body(reply: Reply, written: str) -> dict[str, Any]:
     content = None if reply.refusal is not None else written
-    message = {"role": "assistant", "content": content, "refusal": reply.refusal}
+    message: dict[str, Any] = {"role": "assistant", "content": content, "refusal": reply.refusal}
+    if reply.calls:
+        message["content"] = None
+        message["tool_calls"] = [
+            {"id": call_id, "type": "function", "function": {"name": name, "arguments": given}}
+            for call_id, name, given in _called(reply)
+        ]
     envelope: dict[str, Any] = {
         "id": "chatcmpl-test",
         "object": "chat.completion",
         "created": 0,
         "model": "test-model",
-        "choices": [{"index": 0, "message": message, "finish_reason": reply.finish}],
+        "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls" if reply.calls else reply.finish}],
     }
     if reply.input_tokens is not None:
         envelope["usage"] = {"prompt_tokens": reply.input_tokens, "completion_tokens": reply.output_tokens}

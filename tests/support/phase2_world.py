@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from memory_pipeline.config import Config, Phase1Config, Phase2Config
+from memory_pipeline.llm.port import ToolModel
 from memory_pipeline.phase1.extract import render_raw_memory
 from memory_pipeline.phase2.consolidate import Phase2
-from memory_pipeline.phase2.curate import curate
+from memory_pipeline.phase2.curators.rules import curate
 from memory_pipeline.phase2.operations import MemoryBook, new_memory
 from memory_pipeline.records import (
     Agent,
@@ -298,16 +299,19 @@ class World:
         wait: bool = False,
         on_step: Callable[[str], None] = lambda _name: None,
         should_stop: Callable[[], bool] = lambda: False,
+        tool_model: ToolModel | None = None,
         **phase2: Any,
     ) -> Phase2Counts:
-        """Run phase two once."""
-        return self.parts(on_step=on_step, should_stop=should_stop, **phase2).run_once(wait=wait)
+        """Run phase two once; with a model that curates, if one is given."""
+        parts = self.parts(on_step=on_step, should_stop=should_stop, tool_model=tool_model, **phase2)
+        return parts.run_once(wait=wait)
 
     def parts(
         self,
         *,
         on_step: Callable[[str], None] = lambda _name: None,
         should_stop: Callable[[], bool] = lambda: False,
+        tool_model: ToolModel | None = None,
         **phase2: Any,
     ) -> Phase2:
         """Phase two on this world."""
@@ -322,6 +326,7 @@ class World:
             jitter=lambda: 0.0,
             should_stop=should_stop,
             on_step=on_step,
+            tool_model=tool_model,
         )
 
     def does(self, action: JournalAction, memory: Memory | None = None, **fields: Any) -> Phase2Counts:

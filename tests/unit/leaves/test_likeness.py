@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_pipeline.likeness import contradicts, likeness, same_condition, same_statement, signature
+from memory_pipeline.likeness import contradicts, likeness, same_condition, same_statement, sense_of, signature
 
 SAME = [
     ("use uv, never pip", "always use uv and never use pip"),
@@ -184,3 +184,13 @@ def test_comparison_is_symmetric_and_bounded(a: str, b: str) -> None:
     assert not (same_statement(a, b) and contradicts(a, b))
     if same_statement(a, b) or contradicts(a, b):
         assert signature(a) & signature(b)
+
+
+def test_the_sense_of_a_statement_is_what_a_rewording_must_keep() -> None:
+    """Words that count by their stems, what is refused of them, circumstances, names, and whether it negates."""
+    sense = sense_of("Never use npm before releases")
+    assert (sense.refused, sense.place, sense.exact) == ({"npm"}, {"releas"}, {"npm"})
+    assert sense.asked == {"releas"}
+    assert sense.negates
+    assert not sense_of("Use pnpm").negates
+    assert sense_of("不要用 npm").refused == sense.refused

@@ -33,7 +33,8 @@ from model_server import (
 
 from memory_pipeline.config import ModelConfig
 from memory_pipeline.errors import AnswerError, ConfigError, InterruptedRunError, ProviderError
-from memory_pipeline.llm.openai_adapter import DEFAULT_BASE_URL, REPLY_MAX_BYTES, OpenAIExtractor
+from memory_pipeline.llm.client import DEFAULT_BASE_URL, REPLY_MAX_BYTES
+from memory_pipeline.llm.openai_adapter import OpenAIExtractor
 from memory_pipeline.llm.port import Extractor
 from memory_pipeline.llm.retry import PassingError
 from memory_pipeline.llm.wire import ANSWER_SCHEMA
@@ -543,7 +544,7 @@ with OpenAIExtractor(
 ) as extractor:
     print(extractor.extract(evidence(row(1, Speaker.USER, "hello"))).rollout_slug)
 with OpenAIExtractor(ModelConfig(provider="openai", extract_model="m"), api_key="fake-own-key") as extractor:
-    print(extractor._ready_client().base_url)
+    print(extractor._client._ready_client().base_url)
 """
 
 

@@ -8,9 +8,10 @@ import pytest
 from evidence_samples import evidence, row
 from store_samples import NOW
 
+from memory_pipeline.budget import ANSWER_RESERVE_TOKENS
 from memory_pipeline.config import BudgetConfig, Config, ModelConfig
 from memory_pipeline.errors import AnswerError, BudgetHoldError, ProviderError
-from memory_pipeline.phase1.paid import ANSWER_RESERVE_TOKENS, PaidExtractor
+from memory_pipeline.phase1.paid import PaidExtractor
 from memory_pipeline.records import Evidence, ExtractionAnswer, Speaker
 from memory_pipeline.store.store import Store
 

@@ -250,14 +250,14 @@ def test_the_person_may_do_all_of_it() -> None:
 
 
 def test_a_curator_may_word_a_memory_in_words_of_its_entries() -> None:
-    """Free wording passes as long as every name in it stands in an entry."""
+    """Another order and other small words pass; nothing that counts is new or lost."""
     pip = entry("use pip", at=NOW - 3 * DAY)
     proposed = operation(
-        OperationKind.REWORD, PIP, entry_id=pip.entry_id, statement="install packages with pip", **BY_MODEL
+        OperationKind.REWORD, PIP, entry_id=pip.entry_id, statement="Please use pip in this project", **BY_MODEL
     )
     shelf = pinned_book()
     assert shelf.apply(proposed) is None
-    assert shelf.memories[PIP.memory_id].statement == "install packages with pip"
+    assert shelf.memories[PIP.memory_id].statement == "Please use pip in this project"
     assert shelf.placements == []
 
 

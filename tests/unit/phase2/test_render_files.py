@@ -414,3 +414,21 @@ def test_of_too_many_projects_the_longest_untouched_give_way() -> None:
     assert "shop-39" in text
     assert "shop-00 " not in text
     assert "more projects" in text
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=8))
+@settings(max_examples=50, deadline=None)
+def test_memories_of_one_group_stand_side_by_side(groups: list[int]) -> None:
+    """Whatever the groups, each is one run of lines where its first member would stand, and no line is lost."""
+    said = [entry(f"rule number {number}", at=NOW - (20 - number) * DAY) for number in range(len(groups))]
+    plain = memories_of(said)
+    marked = [
+        dataclasses.replace(one, group=f"m_{mark:016x}" if mark else "")
+        for one, mark in zip(plain, groups, strict=True)
+    ]
+    order = [int(number) for number in re.findall(r"rule number (\d+)", handbook(marked, {}))]
+    assert sorted(order) == list(range(len(groups)))
+    met = [groups[number] for number in order if groups[number]]
+    assert [mark for place, mark in enumerate(met) if place == 0 or met[place - 1] != mark] == list(dict.fromkeys(met))
+    ungrouped = [number for number in order if not groups[number]]
+    assert ungrouped == sorted(ungrouped)

@@ -9,6 +9,7 @@ from store_samples import NOW, SCOPE, enqueue, extraction, lease
 
 from memory_pipeline.records import (
     Change,
+    ConsolidationKind,
     EntryKind,
     Gate,
     Memory,
@@ -141,3 +142,38 @@ def test_a_published_consolidation_can_not_fail_afterwards(store: Store) -> None
     store.memories.fail(good, "late", failures=1, retry_at=NOW + 60, now=NOW + 6)
     assert store.memories.state_of(good) == "done"
     assert store.memories.state_of(999) is None
+
+
+def test_a_group_is_kept_and_undone_with_the_memory(store: Store) -> None:
+    """It is stored, read back, and stands in the image that an undoing takes."""
+    _say(store, "thread-a", "One.", "Two.")
+    _commit(store, _memory("m_1"), _memory("m_2", group="m_1"))
+    assert [memory.group for memory in store.memories.every()] == ["", "m_1"]
+    opened = store.memories.begin(owner="one", now=NOW)
+    before = _memory("m_2", group="m_1")
+    change = Change(
+        operation=Operation(kind=OperationKind.GROUP, memory_id="m_2", reason="x", other_memory_id="m_2"), before=before
+    )
+    assert store.memories.commit(opened, [dataclasses.replace(before, group="m_2")], [], [change], now=NOW)
+    (done,) = store.memories.operations_in(opened)
+    assert done.before is not None
+    assert done.before.group == "m_1"
+
+
+def test_a_flagged_entry_is_not_placed_by_itself_any_more(store: Store) -> None:
+    """One that only waits is looked at again with its thread; a flagged one is not."""
+    first, second, third = _say(store, "thread-a", "One.", "Two.", "Three.")
+    opened = store.memories.begin(owner="one", now=NOW)
+    assert store.memories.commit(opened, [], [], [], waiting=[first, second], flagged=[second], now=NOW)
+    assert [item.entry_id for item in store.memories.unplaced_entries(["thread-a"])] == [first, third]
+    assert store.memories.waiting_entries() == {first, second}
+
+
+def test_the_newest_run_is_told_apart_from_what_the_person_had_done(store: Store) -> None:
+    """A command in between does not hide how the last run ended."""
+    failed = store.memories.begin(owner="one", now=NOW)
+    store.memories.fail(failed, "no answer", failures=1, retry_at=NOW + 60, now=NOW)
+    store.memories.begin(owner="one", now=NOW, kind=ConsolidationKind.PERSON)
+    last = store.memories.last_run()
+    assert last is not None
+    assert (last.consolidation_id, last.retry_at) == (failed, NOW + 60)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 from memory_pipeline.clock import iso_date
 from memory_pipeline.likeness import likeness
@@ -27,6 +29,22 @@ DAY_SECONDS = 86_400.0
 _LIKE_EARLIER_READING = 0.55
 
 
+class Consult(Protocol):
+    """How rules ask a model about entries that they can't place for certain."""
+
+    def __call__(self, book: MemoryBook, entries: Sequence[Entry], shelves: Shelves) -> frozenset[str]:
+        """Apply operations to the book; return the ids of entries that are not to be placed now."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Curated:
+    """What a curator did besides operations."""
+
+    done: frozenset[str]  # ids of the journal's records that are done with
+    set_aside: frozenset[str] = frozenset()  # ids of entries that wait for a person because a model says so
+
+
 def curate(
     book: MemoryBook,
     unplaced: Sequence[Entry],
@@ -36,25 +54,39 @@ def curate(
     now: float,
     deeds: Sequence[Deed] = (),
     former_wordings: Mapping[str, Sequence[FormerWording]] | None = None,
-) -> frozenset[str]:
-    """Bring the memories in line with what the person did and with the entries; returns the deeds that are done.
+    consult: Consult | None = None,
+) -> Curated:
+    """Bring the memories in line with what the person did and with the entries.
 
     What the person did comes first. Entries are placed in the order in which they were said, so that the newest word
-    is judged last and the result does not depend on the order of reading.
+    is judged last and the result does not depend on the order of reading. Where a model may be asked, it is asked in
+    between: after all that is certain, before all that it leaves.
     """
     shelves = Shelves(book.memories.values(), former_wordings)
     done = carry_out_deeds(book, deeds, shelves)
     _restore_what_stands_again(book, shelves)
     orphans = _Orphans(book.memories.values(), former_threads)
-    for entry in sorted(unplaced, key=said):
+    left = sorted(unplaced, key=said)
+    set_aside: frozenset[str] = frozenset()
+    if consult is not None:
+        left = [
+            entry
+            for entry in left
+            if not _place_for_certain(book, entry, shelves.near(entry, book.memories), shelves, orphans)
+        ]
+        _retire_without_evidence(book)
+        set_aside = consult(book, left, shelves)
+        taken = book.placed | set_aside
+        left = [entry for entry in left if entry.entry_id not in taken]
+    for entry in left:
         _place(book, entry, shelves, orphans)
     # After a rebuild, a deed may be about a memory that has only just been learnt again.
-    left = [deed for deed in deeds if deed.record.record_id not in done]
-    done |= carry_out_deeds(book, left, shelves, is_last_chance=True)
+    deeds_left = [deed for deed in deeds if deed.record.record_id not in done]
+    done |= carry_out_deeds(book, deeds_left, shelves, is_last_chance=True)
     _retire_without_evidence(book)
     _settle_anew(book, shelves)
     _retire_unused(book, max_unused_days=max_unused_days, now=now)
-    return done
+    return Curated(done=done, set_aside=set_aside)
 
 
 class _Orphans:
@@ -87,10 +119,21 @@ def _restore_what_stands_again(book: MemoryBook, shelves: Shelves) -> None:
 
 def _place(book: MemoryBook, entry: Entry, shelves: Shelves, orphans: _Orphans) -> None:
     near = shelves.near(entry, book.memories)
+    if _place_for_certain(book, entry, near, shelves, orphans):
+        return
+    if any(must_wait(book, memory, entry, by_person=is_persons_word(entry)) for memory in near):
+        return  # Only a person's word settles it; the entry waits, and is found with its thread.
+    add(book, entry, shelves)
+
+
+def _place_for_certain(
+    book: MemoryBook, entry: Entry, near: Sequence[Memory], shelves: Shelves, orphans: _Orphans
+) -> bool:
+    """Place an entry that says what a memory says, or takes over what lost its evidence; false for any other."""
     same = next((memory for memory in near if shelves.says_the_same(memory, entry)), None)
     if same is not None:
         confirm(book, same, entry, shelves)
-        return
+        return True
     orphan = orphans.adopt(entry, book.memories)
     if orphan is not None:
         operation = Operation(
@@ -102,10 +145,8 @@ def _place(book: MemoryBook, entry: Entry, shelves: Shelves, orphans: _Orphans) 
         if book.apply(operation) is None:
             shelves.put(book.memories[orphan.memory_id])
             settle(book, orphan.memory_id, shelves)
-            return
-    if any(must_wait(book, memory, entry, by_person=is_persons_word(entry)) for memory in near):
-        return  # Only a person's word settles it; the entry waits, and is found with its thread.
-    add(book, entry, shelves)
+            return True
+    return False
 
 
 def _retire_without_evidence(book: MemoryBook) -> None:
