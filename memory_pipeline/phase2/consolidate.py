@@ -287,7 +287,7 @@ class Phase2:
                 outcome=Phase2Outcome.COOLDOWN, selected=len(plan.selection), problems=(*notes, problem)
             )
         # What was committed and is not shown yet does not wait for a model.
-        if kind is ConsolidationKind.RUN and plan.is_new and self._tool_model is not None and not is_lost:
+        if kind is ConsolidationKind.RUN and plan.is_new and self._tool_model is not None and not must_publish:
             try:
                 plan = self._plan_with_model(plan, self._tool_model, notes)
             except ModelError as error:
