@@ -9,7 +9,7 @@ run: $(VENV)/installed-run
 	$(BIN)/memory-pipeline --config config.toml run --samples if-empty
 
 test: $(VENV)/installed-test
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 # Format, lint, strict types, import direction, documentation. `make test` runs the tests.
 check: $(VENV)/installed-test
