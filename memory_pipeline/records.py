@@ -580,6 +580,11 @@ class AppliedOperation:
     at: float
     before: Memory | None  # the memory as it was before; None when this operation made it
 
+    @property
+    def tells_before(self) -> bool:
+        """Whether it is known how the memory was; an operation of a program before 0.1.0 does not tell."""
+        return self.before is not None or self.operation.kind is OperationKind.ADD
+
 
 class ConsolidationKind(StrEnum):
     """What a consolidation was made for."""

@@ -55,14 +55,19 @@ def read_baseline(folder: Path) -> Baseline:
             settings=str(manifest["settings"]),
             hashes={str(path): str(digest) for path, digest in manifest["files"].items()},
             line_memories=tuple(manifest["line_memories"]),
-            line_scopes=tuple(manifest["line_scopes"]),
+            # Without them, as an earlier version wrote it, edits are carried along and read the time after.
+            line_scopes=tuple(manifest.get("line_scopes", ())),
             rendered=(folder / _RENDERED).read_bytes(),
-            rendered_before=(folder / _RENDERED_BEFORE).read_bytes(),
+            rendered_before=_read_if_there(folder / _RENDERED_BEFORE),
             published=(folder / _FILES / MEMORY_FILE).read_bytes(),
-            notes=frozenset(manifest["notes"]),
+            notes=frozenset(manifest.get("notes", ())),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return Baseline()
+
+
+def _read_if_there(path: Path) -> bytes:
+    return path.read_bytes() if path.exists() else b""
 
 
 def write_baseline(

@@ -449,6 +449,9 @@ class Phase2:
         if left.changed_since:
             ids = ", ".join(left.changed_since)
             notes.append(f"left as they are, because later consolidations changed them too: {ids}")
+        if left.unknown_before:
+            ids = ", ".join(left.unknown_before)
+            notes.append(f"left as they are, because an earlier version did not keep how they were before: {ids}")
         if left.without_evidence:
             ids = ", ".join(left.without_evidence)
             notes.append(

@@ -53,10 +53,11 @@ def in_order(differences: Iterable[MemoryDifference]) -> list[MemoryDifference]:
 
 
 def _images_after(operations: Iterable[AppliedOperation]) -> dict[str, Memory | None]:
-    """How each memory stood before the first of the operations on it."""
+    """How each memory stood before the first of the operations on it that tells."""
     images: dict[str, Memory | None] = {}
     for applied in operations:
-        images.setdefault(applied.operation.memory_id, applied.before)
+        if applied.tells_before:
+            images.setdefault(applied.operation.memory_id, applied.before)
     return images
 
 

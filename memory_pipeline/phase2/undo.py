@@ -15,6 +15,7 @@ class LeftAlone:
     """The ids of memories that an undoing must leave as they are."""
 
     changed_since: Sequence[str]  # by later consolidations
+    unknown_before: Sequence[str]  # an earlier version of the program did not keep how they were
     without_evidence: Sequence[str]  # they would be told again, but nothing that they rested on stands any longer
 
 
@@ -23,16 +24,19 @@ def undo_in(book: MemoryBook, history: Memories, consolidation_id: int) -> LeftA
 
     The book must know the entries that the memories rested on before (see entries_before).
     """
-    before: dict[str, Memory | None] = {}
+    first: dict[str, AppliedOperation] = {}
     for applied in history.operations_in(consolidation_id):
-        before.setdefault(applied.operation.memory_id, applied.before)
+        first.setdefault(applied.operation.memory_id, applied)
     touched = {applied.operation.memory_id for applied in _standing_since(history, consolidation_id)}
-    changed_since, without_evidence = [], []
-    for memory_id, image in before.items():
+    changed_since, unknown_before, without_evidence = [], [], []
+    for memory_id, applied in first.items():
+        image = applied.before
         if memory_id not in book.memories:
             continue  # forgotten since
         if memory_id in touched:
             changed_since.append(memory_id)
+        elif not applied.tells_before:
+            unknown_before.append(memory_id)
         elif (
             image is not None
             and _is_told(image)
@@ -42,7 +46,7 @@ def undo_in(book: MemoryBook, history: Memories, consolidation_id: int) -> LeftA
             without_evidence.append(memory_id)
         else:
             book.revert(memory_id, image, reason=f"consolidation {consolidation_id} was undone")
-    return LeftAlone(changed_since=changed_since, without_evidence=without_evidence)
+    return LeftAlone(changed_since=changed_since, unknown_before=unknown_before, without_evidence=without_evidence)
 
 
 def entries_before(history: Memories, consolidation_id: int) -> list[str]:

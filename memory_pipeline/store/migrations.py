@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database, Migrations
 
 #: How many steps there are; stands in ``PRAGMA user_version`` once all are applied.
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -21,11 +21,12 @@ def migrate(connection: sqlite3.Connection) -> None:
     from sqlite_utils import Database
 
     database = Database(connection)
-    _steps().apply(database)
+    schema_steps().apply(database)
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
-def _steps() -> Migrations:
+def schema_steps() -> Migrations:
+    """Return the steps, oldest first. A step that was released is never changed: a new one follows it."""
     from sqlite_utils import Migrations
 
     steps = Migrations("memory_pipeline")
@@ -33,6 +34,11 @@ def _steps() -> Migrations:
     @steps()
     def first_schema(database: Database) -> None:
         for statement in _FIRST_SCHEMA:
+            database.execute(statement)
+
+    @steps()
+    def history_journal_and_citations(database: Database) -> None:
+        for statement in _HISTORY_JOURNAL_AND_CITATIONS:
             database.execute(statement)
 
     return steps
@@ -73,12 +79,10 @@ _FIRST_SCHEMA = (
         title TEXT,
         started_at REAL,
         updated_at REAL NOT NULL,
-        newest_at REAL NOT NULL DEFAULT 0,
         prompt_count INTEGER NOT NULL,
         result_chars INTEGER NOT NULL,
         gives_direction INTEGER NOT NULL,
         memory_mode TEXT,
-        disabled_from_start INTEGER NOT NULL DEFAULT 0,
         model_provider TEXT,
         external_context INTEGER NOT NULL,
         content_digest TEXT NOT NULL,
@@ -171,8 +175,6 @@ _FIRST_SCHEMA = (
         statement TEXT NOT NULL,
         status TEXT NOT NULL,
         pinned INTEGER NOT NULL DEFAULT 0,
-        by_hand INTEGER NOT NULL DEFAULT 0,
-        task_group TEXT NOT NULL DEFAULT '',
         first_seen REAL NOT NULL,
         last_confirmed REAL NOT NULL,
         learned_at REAL NOT NULL,
@@ -196,30 +198,16 @@ _FIRST_SCHEMA = (
         consolidation_id INTEGER NOT NULL REFERENCES consolidations (consolidation_id),
         memory_id TEXT NOT NULL,
         operation TEXT NOT NULL,
-        actor TEXT NOT NULL,
         entry_id TEXT,
         other_memory_id TEXT,
-        statement TEXT,
-        condition TEXT,
         reason TEXT NOT NULL,
-        at REAL NOT NULL,
-        before TEXT
+        at REAL NOT NULL
     ) STRICT
     """,
     "CREATE INDEX operations_by_memory ON operations (memory_id)",
-    "CREATE INDEX operations_by_entry ON operations (entry_id)",
-    "CREATE INDEX operations_by_consolidation ON operations (consolidation_id)",
-    # The lines of the journal that a consolidation took in.
-    """
-    CREATE TABLE journal_records (
-        record_id TEXT PRIMARY KEY,
-        consolidation_id INTEGER NOT NULL REFERENCES consolidations (consolidation_id)
-    ) STRICT
-    """,
     """
     CREATE TABLE consolidations (
         consolidation_id INTEGER PRIMARY KEY,
-        kind TEXT NOT NULL DEFAULT 'run',
         state TEXT NOT NULL,
         owner TEXT NOT NULL,
         started_at REAL NOT NULL,
@@ -227,9 +215,7 @@ _FIRST_SCHEMA = (
         failures INTEGER NOT NULL DEFAULT 0,
         retry_at REAL,
         error TEXT,
-        watermark REAL,
-        undoes INTEGER REFERENCES consolidations (consolidation_id),
-        undone_by INTEGER REFERENCES consolidations (consolidation_id)
+        watermark REAL
     ) STRICT
     """,
     # Counted per thread and per memory: cited, or opened by search or a tool.
@@ -242,21 +228,6 @@ _FIRST_SCHEMA = (
         PRIMARY KEY (subject, subject_id)
     ) STRICT
     """,
-    # What final answers cited: threads by id, lines of MEMORY.md by number. Each is counted once.
-    """
-    CREATE TABLE citations (
-        citation_id TEXT NOT NULL,
-        subject TEXT NOT NULL,
-        subject_id TEXT NOT NULL,
-        thread_id TEXT NOT NULL REFERENCES threads (thread_id) ON DELETE CASCADE,
-        at REAL NOT NULL,
-        began_at REAL,
-        counted INTEGER NOT NULL DEFAULT 0,
-        PRIMARY KEY (citation_id, subject, subject_id)
-    ) STRICT
-    """,
-    "CREATE INDEX citations_by_thread ON citations (thread_id)",
-    "CREATE INDEX citations_to_count ON citations (subject, subject_id) WHERE counted = 0",
     # A provider that failed rests for everyone until a time.
     """
     CREATE TABLE provider_rests (
@@ -294,6 +265,45 @@ _FIRST_SCHEMA = (
     ) STRICT
     """,
     "CREATE TABLE watermarks (name TEXT PRIMARY KEY, value REAL NOT NULL) STRICT",
+)
+
+_HISTORY_JOURNAL_AND_CITATIONS = (
+    "ALTER TABLE threads ADD COLUMN newest_at REAL NOT NULL DEFAULT 0",
+    "ALTER TABLE threads ADD COLUMN disabled_from_start INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE memories ADD COLUMN by_hand INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE memories ADD COLUMN task_group TEXT NOT NULL DEFAULT ''",
+    # Who proposed an operation, its own wording, and the memory as it was before. Older rows lack the last.
+    "ALTER TABLE operations ADD COLUMN actor TEXT NOT NULL DEFAULT 'rules'",
+    "ALTER TABLE operations ADD COLUMN statement TEXT",
+    "ALTER TABLE operations ADD COLUMN condition TEXT",
+    "ALTER TABLE operations ADD COLUMN before TEXT",
+    "CREATE INDEX operations_by_entry ON operations (entry_id)",
+    "CREATE INDEX operations_by_consolidation ON operations (consolidation_id)",
+    "ALTER TABLE consolidations ADD COLUMN kind TEXT NOT NULL DEFAULT 'run'",
+    "ALTER TABLE consolidations ADD COLUMN undoes INTEGER REFERENCES consolidations (consolidation_id)",
+    "ALTER TABLE consolidations ADD COLUMN undone_by INTEGER REFERENCES consolidations (consolidation_id)",
+    # The lines of the journal that a consolidation took in.
+    """
+    CREATE TABLE journal_records (
+        record_id TEXT PRIMARY KEY,
+        consolidation_id INTEGER NOT NULL REFERENCES consolidations (consolidation_id)
+    ) STRICT
+    """,
+    # What final answers cited: threads by id, lines of MEMORY.md by number. Each is counted once.
+    """
+    CREATE TABLE citations (
+        citation_id TEXT NOT NULL,
+        subject TEXT NOT NULL,
+        subject_id TEXT NOT NULL,
+        thread_id TEXT NOT NULL REFERENCES threads (thread_id) ON DELETE CASCADE,
+        at REAL NOT NULL,
+        began_at REAL,
+        counted INTEGER NOT NULL DEFAULT 0,
+        PRIMARY KEY (citation_id, subject, subject_id)
+    ) STRICT
+    """,
+    "CREATE INDEX citations_by_thread ON citations (thread_id)",
+    "CREATE INDEX citations_to_count ON citations (subject, subject_id) WHERE counted = 0",
     # Which set of tombstones this database and everything beside it was last brought in line with; at most one row.
     "CREATE TABLE tombstones_met (digest TEXT NOT NULL) STRICT",
 )

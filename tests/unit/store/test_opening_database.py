@@ -10,11 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from sqlite_utils import Database
 from store_samples import NOW, enqueue, index, lease
 
 from memory_pipeline.errors import StoreError
+from memory_pipeline.records import Actor, ConsolidationKind
 from memory_pipeline.store.connection import immediate, open_database
-from memory_pipeline.store.migrations import SCHEMA_VERSION
+from memory_pipeline.store.migrations import SCHEMA_VERSION, schema_steps
 from memory_pipeline.store.store import Store
 
 _START = """
@@ -99,6 +101,39 @@ for path in [folder, *sorted(folder.rglob("*"))]:
     assert modes.pop("a") == modes.pop("b") == "0o700"
     assert {"memory.db", "memory.db-wal", "memory.db-shm"} <= set(modes)
     assert set(modes.values()) == {"0o600"}
+
+
+def test_a_database_of_an_older_version_is_brought_up_to_date_and_loses_nothing(tmp_path: Path) -> None:
+    """What the first schema held is there afterwards, and what is new has its defaults."""
+    path = tmp_path / "memory.db"
+    older = sqlite3.connect(path, isolation_level=None)
+    schema_steps().apply(Database(older), stop_before="history_journal_and_citations")
+    older.execute("PRAGMA user_version = 1")
+    older.execute("INSERT INTO consolidations (state, owner, started_at, finished_at) VALUES ('done', 'one', 1, 2)")
+    older.execute(
+        """
+        INSERT INTO memories (memory_id, kind, scope, condition, statement, status, first_seen, last_confirmed,
+            learned_at, reason)
+        VALUES ('m_1', 'preference', 'user', '', 'Use tabs.', 'retired', 1, 2, 3, 'unused')
+        """
+    )
+    older.execute(
+        """
+        INSERT INTO operations (consolidation_id, memory_id, operation, reason, at)
+        VALUES (1, 'm_1', 'add', 'new', 1), (1, 'm_1', 'retire', 'unused', 2)
+        """
+    )
+    older.close()
+    store = Store(path)
+    (memory,) = store.memories.every()
+    assert (memory.statement, memory.reason, memory.by_hand) == ("Use tabs.", "unused", False)
+    added, retired = store.memories.operations_of("m_1")
+    assert (added.operation.actor, added.tells_before, retired.tells_before) == (Actor.RULES, True, False)
+    (done,) = store.memories.consolidations(limit=10)
+    assert (done.kind, done.undone_by) == (ConsolidationKind.RUN, None)
+    enqueue(store, "a")
+    assert lease(store).thread.thread_id == "a"
+    store.close()
 
 
 def test_newer_schema_is_refused_untouched(tmp_path: Path) -> None:
