@@ -6,6 +6,9 @@ import time
 from datetime import UTC, datetime
 from typing import Protocol
 
+DAY_SECONDS = 86_400.0
+WEEK_SECONDS = 7 * DAY_SECONDS
+
 
 class Clock(Protocol):
     """What a service needs of time: the moment now, in seconds since the epoch (UTC)."""

@@ -21,6 +21,7 @@ from memory_pipeline.records import Agent, Source
 CONFIG_ENV = "MEMORY_PIPELINE_CONFIG"
 STATE_DIR_ENV = "MEMORY_PIPELINE_STATE_DIR"
 APP_NAME = "memory-pipeline"
+JOURNAL_FILE = "journal.jsonl"
 
 #: The variable with which each agent itself moves its home, and the default for which that variable stands in.
 AGENT_HOMES: Mapping[Agent, tuple[str, str]] = {
@@ -200,7 +201,7 @@ class Config:
     @property
     def journal_path(self) -> Path:
         """Our own log of what the person did to the memories."""
-        return self.state_path / "journal.jsonl"
+        return self.state_path / JOURNAL_FILE
 
     @property
     def tombstones_path(self) -> Path:

@@ -8,10 +8,9 @@ from typing import Any
 import click
 
 from memory_pipeline.cli.output import counted, printable
-from memory_pipeline.clock import iso
+from memory_pipeline.clock import DAY_SECONDS, WEEK_SECONDS, iso
 from memory_pipeline.config import Config
 from memory_pipeline.phase1.gates import quota_is_low
-from memory_pipeline.store.ledger import DAY_SECONDS, WEEK_SECONDS
 from memory_pipeline.store.store import Store
 
 

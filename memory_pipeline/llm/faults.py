@@ -11,12 +11,13 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from memory_pipeline.clock import DAY_SECONDS
 from memory_pipeline.errors import AnswerError, ModelError, ProviderError
 from memory_pipeline.llm.retry import LONGEST_WAIT_SECONDS, PassingError
 from memory_pipeline.redact import redact
 
 MESSAGE_MAX_CHARS = 200
-LONGEST_RETRY_AFTER_SECONDS = 31 * 86_400.0  # a longer one is taken for a mistake of the server
+LONGEST_RETRY_AFTER_SECONDS = 31 * DAY_SECONDS  # a longer one is taken for a mistake of the server
 
 
 class TooLongError(AnswerError):

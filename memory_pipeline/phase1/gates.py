@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memory_pipeline.clock import Clock
+from memory_pipeline.clock import DAY_SECONDS, WEEK_SECONDS, Clock
 from memory_pipeline.config import Config
 from memory_pipeline.records import Agent, Gate, IndexedThread, JobState, RateLimit, Source
 from memory_pipeline.rollouts.codex_home import is_read_by_codex
-from memory_pipeline.store.ledger import DAY_SECONDS, WEEK_SECONDS
 from memory_pipeline.store.store import Store
 
 #: What ``run --force`` passes over. Never a switch, a budget, an own run, external context or the provider policy.

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from memory_pipeline.clock import DAY_SECONDS
 from memory_pipeline.directions import find_directions
 from memory_pipeline.phase2.baseline import read_workspace_file
 from memory_pipeline.records import (
@@ -31,7 +32,6 @@ from memory_pipeline.statements import STATEMENT_MAX_CHARS, clean_statement, lis
 
 EXTENSIONS_FOLDER = "extensions"
 NOTES_EXTENSION = "ad_hoc"
-DAY_SECONDS = 86_400.0
 
 #: What is read at most: a folder that somebody fills must not fill the memory.
 MOST_FILES = 500

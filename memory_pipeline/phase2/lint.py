@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory_pipeline.config import Config
+from memory_pipeline.config import JOURNAL_FILE, Config
 from memory_pipeline.phase2.baseline import read_baseline
 from memory_pipeline.phase2.findings import RUN, Finding, Rule
 from memory_pipeline.phase2.lint_files import files_below, lint_files, lint_modes
@@ -11,7 +11,7 @@ from memory_pipeline.store.store import Store
 
 #: What of the state folder holds words, beside the workspace.
 _STATE_FOLDERS = ("baseline", "staging", "replaced")
-_STATE_FILES = ("memory.db", "memory.db-wal", "memory.db-shm", "journal.jsonl")
+_STATE_FILES = ("memory.db", "memory.db-wal", "memory.db-shm", JOURNAL_FILE)
 
 
 def lint(config: Config, store: Store) -> list[Finding]:

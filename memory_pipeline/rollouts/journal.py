@@ -27,7 +27,6 @@ from memory_pipeline.records import (
 )
 from memory_pipeline.rollouts.times import to_seconds
 
-JOURNAL_FILE = "journal.jsonl"
 #: Whether a text holds what must go.
 Holds = Callable[[str], bool]
 

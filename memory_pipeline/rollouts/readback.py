@@ -13,6 +13,7 @@ from enum import StrEnum
 from hashlib import sha256
 from itertools import chain
 
+from memory_pipeline.config import JOURNAL_FILE
 from memory_pipeline.errors import RolloutError
 from memory_pipeline.records import Agent, EvidenceLine, RolloutFile
 from memory_pipeline.redact import redact
@@ -23,7 +24,6 @@ from memory_pipeline.rollouts.jsonl import LineReader, RawLine, SkippedLines, de
 from memory_pipeline.rollouts.opening import open_rollout
 from memory_pipeline.rollouts.reading import grammar_for
 
-JOURNAL_FILE = "journal.jsonl"
 WORDS_CHARS = 2_000
 _ELLIPSIS = "…"
 #: A longer text is masked around the quote alone, with so many characters on either side that no secret is halved.

@@ -10,13 +10,14 @@ import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from memory_pipeline.clock import DAY_SECONDS
 from memory_pipeline.records import Claim, ClaimOutcome, Extraction, Gate, IndexedThread, JobState, Lease
 from memory_pipeline.store.connection import immediate
 from memory_pipeline.store.extractions import store_extraction
 from memory_pipeline.store.threads import move_entries, refresh_claimable, select_threads, unlink_strays
 
 #: Longer than any backoff or Retry-After lets wait, and than any lease lasts.
-_LONGEST_WAIT_SECONDS = 30 * 86_400.0
+_LONGEST_WAIT_SECONDS = 30 * DAY_SECONDS
 
 _DUE = """
     j.claimable = 1 AND (

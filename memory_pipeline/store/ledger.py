@@ -6,10 +6,8 @@ import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from memory_pipeline.clock import DAY_SECONDS, WEEK_SECONDS
 from memory_pipeline.store.connection import immediate
-
-DAY_SECONDS = 86_400.0
-WEEK_SECONDS = 7 * DAY_SECONDS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

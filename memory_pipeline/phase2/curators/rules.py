@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from memory_pipeline.clock import iso_date
+from memory_pipeline.clock import DAY_SECONDS, iso_date
 from memory_pipeline.likeness import likeness
 from memory_pipeline.phase2.deeds import Deed, carry_out_deeds
 from memory_pipeline.phase2.operations import MemoryBook, is_persons_word, said
@@ -22,8 +22,6 @@ from memory_pipeline.phase2.placing import (
     settle,
 )
 from memory_pipeline.records import Entry, Memory, MemoryStatus, Operation, OperationKind
-
-DAY_SECONDS = 86_400.0
 
 #: From here on a new entry is what an earlier reading of the same thread said in other words.
 _LIKE_EARLIER_READING = 0.55
