@@ -30,7 +30,7 @@ from memory_pipeline.phase2.places import places_below
 from memory_pipeline.phase2.publish import OnStep
 from memory_pipeline.records import Agent, Event, IndexedThread, JournalRecord, Phase2Counts, Phase2Outcome, RolloutFile
 from memory_pipeline.rollouts.lineage import OwnPart
-from memory_pipeline.rollouts.reading import read_events
+from memory_pipeline.rollouts.reading import RolloutReading, read_events
 from memory_pipeline.store.forgetting import Erasure, Kept
 from memory_pipeline.store.store import Store
 from memory_pipeline.tombstones import Tombstone, TombstoneFolder, Tombstones
@@ -258,6 +258,18 @@ class Forgetting:
         return (read_workspace_file(self._config.workspace_path, path) or b"").decode("utf-8", "replace")
 
     def _read_log(self, thread: IndexedThread) -> Iterator[tuple[Event, str]]:
+        """Read the events of a log with the hashes of their lines: once for its places, once for its words.
+
+        The log may be larger than memory, so its events are not kept in between.
+        """
+        first = self._reading_of(thread)
+        hashes = first.hash_lines({(event.byte_start, event.byte_end) for event in first})
+        for event in self._reading_of(thread):
+            # A line that was appended in between is read when the log is.
+            if (event.byte_start, event.byte_end) in hashes:
+                yield event, hashes[event.byte_start, event.byte_end]
+
+    def _reading_of(self, thread: IndexedThread) -> RolloutReading:
         share = self._store.lineage.share_of(thread.thread_id)
         file = RolloutFile(
             agent=thread.agent,
@@ -269,16 +281,12 @@ class Forgetting:
             inode=0,
             device=0,
         )
-        reading = read_events(
+        return read_events(
             file,
             self._config.sources.of(thread.agent).home,
             max_bytes=self._config.gates.max_rollout_bytes,
             own=OwnPart(foreign_hashes=share.foreign_hashes, own_from_byte=share.own_from_byte),
         )
-        events = list(reading)
-        hashes = reading.hash_lines({(event.byte_start, event.byte_end) for event in events})
-        for event in events:
-            yield event, hashes[event.byte_start, event.byte_end]
 
     def _backups(self) -> list[Path]:
         """Older databases and journals in the state folder: they can't be rewritten, so they are deleted whole."""
