@@ -421,6 +421,20 @@ class IndexedThread:
         return self.rollout_path.endswith(".zst") and PAST_LIMIT in self.skipped_lines
 
     @property
+    def rollout(self) -> RolloutFile:
+        """Its file, to be read anew; what was last seen of the file's stamps is not told."""
+        return RolloutFile(
+            agent=self.agent,
+            path=self.rollout_path,
+            thread_id=self.thread_id,
+            archived=self.archived,
+            size=self.size,
+            mtime_ns=0,
+            inode=0,
+            device=0,
+        )
+
+    @property
     def state(self) -> JobState:
         """The state as it is shown: the last stored outcome, or ``gated`` while a gate holds back what has none."""
         if self.gate in WITHDRAWING_GATES:

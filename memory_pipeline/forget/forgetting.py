@@ -28,7 +28,7 @@ from memory_pipeline.phase2.hand import Hand, left_of
 from memory_pipeline.phase2.layout import MEMORY_FILE
 from memory_pipeline.phase2.places import places_below
 from memory_pipeline.phase2.publish import OnStep
-from memory_pipeline.records import Agent, Event, IndexedThread, JournalRecord, Phase2Counts, Phase2Outcome, RolloutFile
+from memory_pipeline.records import Agent, Event, IndexedThread, JournalRecord, Phase2Counts, Phase2Outcome
 from memory_pipeline.rollouts.lineage import OwnPart
 from memory_pipeline.rollouts.reading import RolloutReading, read_events
 from memory_pipeline.store.forgetting import Erasure, Kept
@@ -271,18 +271,8 @@ class Forgetting:
 
     def _reading_of(self, thread: IndexedThread) -> RolloutReading:
         share = self._store.lineage.share_of(thread.thread_id)
-        file = RolloutFile(
-            agent=thread.agent,
-            path=thread.rollout_path,
-            thread_id=thread.thread_id,
-            archived=thread.archived,
-            size=thread.size,
-            mtime_ns=0,
-            inode=0,
-            device=0,
-        )
         return read_events(
-            file,
+            thread.rollout,
             self._config.sources.of(thread.agent).home,
             max_bytes=self._config.gates.max_rollout_bytes,
             own=OwnPart(foreign_hashes=share.foreign_hashes, own_from_byte=share.own_from_byte),

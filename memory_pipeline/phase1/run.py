@@ -37,7 +37,6 @@ from memory_pipeline.records import (
     Gate,
     Lease,
     Phase1Counts,
-    RolloutFile,
 )
 from memory_pipeline.rollouts.lineage import OwnPart
 from memory_pipeline.rollouts.reading import memory_folders, read_events
@@ -263,7 +262,7 @@ class Phase1:
             return None
         share = self._store.lineage.share_of(thread.thread_id)
         reading = read_events(
-            _file_of(lease),
+            thread.rollout,
             self._config.sources.of(thread.agent).home,
             max_bytes=self._config.gates.max_rollout_bytes,
             own=OwnPart(foreign_hashes=share.foreign_hashes, own_from_byte=share.own_from_byte),
@@ -433,17 +432,3 @@ class _Work:
             if not self.budget_is_spent:
                 self.problems.append(reason)
             self.budget_is_spent = True
-
-
-def _file_of(lease: Lease) -> RolloutFile:
-    thread = lease.thread
-    return RolloutFile(
-        agent=thread.agent,
-        path=thread.rollout_path,
-        thread_id=thread.thread_id,
-        archived=thread.archived,
-        size=thread.size,
-        mtime_ns=0,
-        inode=0,
-        device=0,
-    )
