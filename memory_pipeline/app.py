@@ -30,6 +30,7 @@ from memory_pipeline.pipeline import PassOptions, Pipeline
 from memory_pipeline.recall.why import Explanation, explain
 from memory_pipeline.records import Agent, JournalRecord, Phase2Counts, RunCounts
 from memory_pipeline.redact import Redacted, redact
+from memory_pipeline.review.run import Review
 from memory_pipeline.rollouts.codex_home import check_codex_home
 from memory_pipeline.rollouts.readback import EvidenceReader
 from memory_pipeline.store.store import Store
@@ -179,12 +180,17 @@ class App:
         return Rescanning(self.config, self.store, self.forgetting(), hand, redact_text=redact_text)
 
     def preview(self) -> Preview:
-        """Say what a consolidation would do now; changes nothing."""
+        """Say what a consolidation would do now; changes nothing but the labels of drafts."""
+        self.review().run_once()
         return self._phase2().preview()
 
     def regate(self) -> None:
         """Gate again after a person changed a switch."""
         apply_gates(self.config, self.store, self.clock, force=False)
+
+    def review(self) -> Review:
+        """Return what labels drafts and takes a person's decisions about them."""
+        return Review(self.config, self.store, self.clock)
 
     def why(self, query: str) -> Explanation:
         """Explain the memories that a query names; see recall.why.explain."""
@@ -217,7 +223,7 @@ class App:
         )
         if self._tool_model is None:
             self._tool_model = self._build_tool_model()
-        return Pipeline(phase1, self._phase2(self._tool_model))
+        return Pipeline(phase1, self.review(), self._phase2(self._tool_model))
 
     def _phase2(self, tool_model: ToolModel | None = None) -> Phase2:
         return self._plain_phase2(before=self.forgetting().bring_in_line_under_lock, tool_model=tool_model)

@@ -136,6 +136,16 @@ class Phase1Config:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ReviewConfig:
+    """What a person sees before it counts."""
+
+    mode: str = "policy"
+    max_pending: int = 500
+    max_pending_days: float = 90
+    defer_days: float = 14
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Phase2Config:
     """Limits of phase two."""
 
@@ -178,6 +188,7 @@ class Config:
     gates: GatesConfig = field(default_factory=GatesConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
     phase1: Phase1Config = field(default_factory=Phase1Config)
+    review: ReviewConfig = field(default_factory=ReviewConfig)
     phase2: Phase2Config = field(default_factory=Phase2Config)
     budget: BudgetConfig = field(default_factory=BudgetConfig)
     daemon: DaemonConfig = field(default_factory=DaemonConfig)
@@ -395,6 +406,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "gates.external_context": ("include", "withhold", "skip"),
     "model.provider": ("deterministic", "openai"),
     "model.wire_api": ("responses", "chat"),
+    "review.mode": ("off", "policy", "manual"),
     "phase2.curator": ("model", "rules"),
 }
 _AT_LEAST: Mapping[str, float] = {
@@ -412,6 +424,9 @@ _AT_LEAST: Mapping[str, float] = {
     "phase1.max_attempts": 1,
     "phase1.backoff_base_seconds": 0,
     "phase1.backoff_max_seconds": 0,
+    "review.max_pending": 1,
+    "review.max_pending_days": 1,
+    "review.defer_days": 0,
     "phase2.max_candidates": 1,
     "phase2.max_unused_days": 0,
     "phase2.extension_retention_days": 0,

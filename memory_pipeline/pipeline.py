@@ -1,4 +1,4 @@
-"""One pass: phase one, then phase two."""
+"""One pass: phase one, the review, then phase two."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from memory_pipeline.phase1.index import Progress
 from memory_pipeline.phase1.run import Phase1, Phase1Options
 from memory_pipeline.phase2.consolidate import Phase2
-from memory_pipeline.records import Phase1Counts, Phase2Counts, RunCounts
+from memory_pipeline.records import Phase1Counts, Phase2Counts, ReviewCounts, RunCounts
+from memory_pipeline.review.run import Review
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,8 +26,9 @@ class PassOptions:
 class Pipeline:
     """Runs one pass after the other. Knows nothing of schedules."""
 
-    def __init__(self, phase1: Phase1, phase2: Phase2) -> None:
+    def __init__(self, phase1: Phase1, review: Review, phase2: Phase2) -> None:
         self._phase1 = phase1
+        self._review = review
         self._phase2 = phase2
 
     def run_once(
@@ -36,17 +38,20 @@ class Pipeline:
         on_index: Progress | None = None,
         on_extract: Progress | None = None,
     ) -> RunCounts:
-        """Run the phases that were asked for; the counts of the other stay empty.
+        """Run the phases that were asked for, and the review between them; the counts of the other stay empty.
 
         Raises:
             InterruptedRunError: the run was stopped; what was in flight has been given back.
         """
         phase1 = Phase1Counts()
+        review = ReviewCounts()
         phase2 = Phase2Counts()
         if options.phase1:
             phase1 = self._phase1.run_once(
                 Phase1Options(force=options.force, limit=options.limit), on_index=on_index, on_extract=on_extract
             )
+        if options.phase1 or options.phase2:
+            review = self._review.run_once()
         if options.phase2:
             phase2 = self._phase2.run_once(wait=options.wait, adopt=options.adopt)
-        return RunCounts(phase1=phase1, phase2=phase2)
+        return RunCounts(phase1=phase1, review=review, phase2=phase2)

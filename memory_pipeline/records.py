@@ -662,6 +662,96 @@ class JournalLine:
     line_sha256: str
 
 
+class DraftLabel(StrEnum):
+    """What a draft is to what is already remembered in its scope."""
+
+    NEW = "new"  # nothing like it is remembered
+    REFINE = "refine"  # much like a memory, and says it otherwise, or more
+    CONFIRM = "confirm"  # says what a memory says
+    CONFLICT = "conflict"  # can't hold together with a memory
+    EPHEMERAL = "ephemeral"  # holds for the moment only
+
+
+class Readiness(StrEnum):
+    """What stands between a draft and the memories, by its label and its coverage."""
+
+    READY_CANDIDATE = "ready-candidate"
+    NEEDS_RAW_REVIEW = "needs-raw-review"  # its log was not read whole
+    NEEDS_CONFLICT_REVIEW = "needs-conflict-review"
+    LOCAL_ONLY = "local-only"  # is not to be remembered
+
+
+class ReviewStatus(StrEnum):
+    """What was decided about a draft. Only an approved one reaches phase two."""
+
+    PENDING = "pending"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    DEFERRED = "deferred"
+
+
+class Decider(StrEnum):
+    """Who decided about a draft."""
+
+    POLICY = "policy"  # review.mode
+    PERSON = "person"
+    REJECTION = "rejection"  # it says what the person rejected before
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReviewEvent:
+    """One decision of a person about a draft, as its review log keeps it."""
+
+    at: float
+    status: ReviewStatus
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Draft:
+    """An entry under review."""
+
+    entry: Entry
+    coverage: Coverage  # of the reading that it is from
+    label: DraftLabel
+    readiness: Readiness
+    rationale: str  # why it has its label, in one line without words of the memories
+    nearest: tuple[str, ...]  # ids of the memories that are most like it, most alike first
+    review_status: ReviewStatus
+    decided_by: Decider | None  # None while it is pending
+    review_note: str
+    reviewed_at: float | None  # when a person last decided
+    deferred_until: float | None
+    review_log: tuple[ReviewEvent, ...]  # oldest first
+    drafted_at: float
+    dropped: str | None = None  # why it left the queue undecided: "age" or "rank"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Judgement:
+    """What labelling and the policy say of an entry."""
+
+    entry_id: str
+    coverage: Coverage
+    label: DraftLabel
+    readiness: Readiness
+    rationale: str
+    nearest: tuple[str, ...]
+    review_status: ReviewStatus  # pending, or what decided_by decided
+    decided_by: Decider | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReviewCounts:
+    """What one run of the review between the phases did, and what waits."""
+
+    labelled: int = 0
+    approved: int = 0  # by the policy, in this run
+    pending: int = 0  # in the queue now
+    dropped: int = 0  # that left the queue undecided in this run
+    problems: tuple[str, ...] = ()
+
+
 class Phase2Outcome(StrEnum):
     """How one run of phase two ended."""
 
@@ -709,4 +799,5 @@ class RunCounts:
     """What one pass did."""
 
     phase1: Phase1Counts = field(default_factory=Phase1Counts)
+    review: ReviewCounts = field(default_factory=ReviewCounts)
     phase2: Phase2Counts = field(default_factory=Phase2Counts)

@@ -17,6 +17,7 @@ from memory_pipeline.config import Config
 from memory_pipeline.records import (
     AppliedOperation,
     Consolidation,
+    Draft,
     Entry,
     EvidenceLine,
     Gate,
@@ -26,6 +27,7 @@ from memory_pipeline.records import (
     Phase1Counts,
     Phase2Counts,
     Phase2Outcome,
+    ReviewCounts,
     RunCounts,
     StoredExtraction,
     Usage,
@@ -93,7 +95,11 @@ def progress_bars(*, quiet: bool) -> Iterator[tuple[Progress, Progress]]:
 
 def run_document(counts: RunCounts) -> dict[str, Any]:
     """Return what ``run --json`` prints."""
-    return {"phase1": _phase1_document(counts.phase1), "phase2": _phase2_document(counts.phase2)}
+    return {
+        "phase1": _phase1_document(counts.phase1),
+        "review": _review_document(counts.review),
+        "phase2": _phase2_document(counts.phase2),
+    }
 
 
 def thread_document(thread: IndexedThread) -> dict[str, Any]:
@@ -130,8 +136,10 @@ def _last_error(thread: IndexedThread) -> str | None:
     return None
 
 
-def thread_details(thread: IndexedThread, extraction: StoredExtraction | None, usage: Usage) -> dict[str, Any]:
-    """Return one thread with all that was stored for it."""
+def thread_details(
+    thread: IndexedThread, extraction: StoredExtraction | None, usage: Usage, drafts: Mapping[str, Draft]
+) -> dict[str, Any]:
+    """Return one thread with all that was stored for it; ``drafts`` are those of its entries, by entry."""
     entries = [entry for task in extraction.tasks for entry in task.entries] if extraction else []
     return {
         **thread_document(thread),
@@ -147,12 +155,12 @@ def thread_details(thread: IndexedThread, extraction: StoredExtraction | None, u
         "skipped_places": [{"line": line, "reason": reason} for line, reason in thread.skipped_places],
         "dropped_entries": dict(extraction.dropped_entries) if extraction else {},
         "redactions": dict(extraction.redactions) if extraction else {},
-        "entries": [entry_document(entry) for entry in entries],
+        "entries": [entry_document(entry, drafts.get(entry.entry_id)) for entry in entries],
     }
 
 
-def entry_document(entry: Entry) -> dict[str, Any]:
-    """Return one entry with its evidence."""
+def entry_document(entry: Entry, draft: Draft | None) -> dict[str, Any]:
+    """Return one entry with its evidence, and what the review says of it."""
     return {
         "entry_id": entry.entry_id,
         "kind": entry.kind,
@@ -160,8 +168,8 @@ def entry_document(entry: Entry) -> dict[str, Any]:
         "condition": entry.condition,
         "statement": entry.statement,
         "evidence": [_evidence_document(line) for line in entry.evidence],
-        "label": None,
-        "review_status": None,
+        "label": draft.label if draft else None,
+        "review_status": draft.review_status if draft else None,
     }
 
 
@@ -207,6 +215,15 @@ def _phase1_document(counts: Phase1Counts) -> dict[str, Any]:
         "skipped": dict(counts.skipped),
         "tokens": {"input": counts.input_tokens, "output": counts.output_tokens},
         "seconds": round(counts.seconds, 3),
+    }
+
+
+def _review_document(counts: ReviewCounts) -> dict[str, Any]:
+    return {
+        "labelled": counts.labelled,
+        "approved": counts.approved,
+        "pending": counts.pending,
+        "dropped": counts.dropped,
     }
 
 
@@ -364,7 +381,7 @@ def print_memory(memory: Memory, entries: Sequence[Entry], operations: Sequence[
         click.echo(f"{'supersedes:':16}{', '.join(memory.supersedes)}")
     for entry in entries:
         click.echo(f"\nfrom thread {printable(entry.thread_id)}: {printable(entry.statement)}")
-        print_evidence(entry_document(entry)["evidence"])
+        print_evidence(entry_document(entry, None)["evidence"])
     if operations:
         click.echo("\nHistory:")
         print_history(operations)

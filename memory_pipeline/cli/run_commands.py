@@ -137,7 +137,7 @@ def run_once(
         output.progress_bars(quiet=as_json) as (on_index, on_extract),
     ):
         counts = app.run_once(options, on_index=on_index, on_extract=on_extract)
-    for problem in (*counts.phase1.problems, *counts.phase2.problems):
+    for problem in (*counts.phase1.problems, *counts.review.problems, *counts.phase2.problems):
         output.say(problem)
     with suppress(BrokenPipeError):  # whoever reads has seen enough; what happened still decides the exit code
         if as_json:
@@ -184,5 +184,5 @@ def _log_pass(counts: RunCounts) -> None:
     )
     seconds = round(phase1.seconds + phase2.seconds, 3)
     logger.info("pass done", extra={"action": "pass", "outcome": outcome, "seconds": seconds})
-    for problem in (*phase1.problems, *phase2.problems):
+    for problem in (*phase1.problems, *counts.review.problems, *phase2.problems):
         logger.warning("%s", problem, extra={"action": "pass"})

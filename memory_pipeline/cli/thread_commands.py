@@ -71,7 +71,8 @@ def threads_show(place: Place, *, thread: str, as_json: bool) -> int:
         found = find_thread(app, thread, place)
         extraction = app.store.extractions.get(found.thread_id)
         usage = app.store.extractions.usage("thread", found.thread_id)
-    document = output.thread_details(found, extraction, usage)
+        drafts = {draft.entry.entry_id: draft for draft in app.store.drafts.every(thread_id=found.thread_id)}
+    document = output.thread_details(found, extraction, usage, drafts)
     if as_json:
         output.print_json(document)
     else:

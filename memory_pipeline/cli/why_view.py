@@ -65,7 +65,7 @@ def _explained_document(item: ExplainedMemory) -> dict[str, Any]:
 
 
 def _entry_document(item: ExplainedEntry) -> dict[str, Any]:
-    document = entry_document(item.entry)
+    document = entry_document(item.entry, None)
     pairs = zip(document["evidence"], item.evidence, strict=True)
     evidence = [{**stored, **_read_back_document(read)} for stored, read in pairs]
     named = {name: document[name] for name in ("entry_id", "kind", "scope", "condition", "statement")}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Sequence, Set
 
-from memory_pipeline.phase1.extract import render_raw_memory
-from memory_pipeline.phase2.operations import is_persons_word, said, said_at
+from memory_pipeline.entries import is_persons_word, said, said_at
+from memory_pipeline.raw_memory import render_raw_memory
 from memory_pipeline.records import Agent, AppliedOperation, Entry, IndexedThread, Memory, StoredExtraction, Task
 from memory_pipeline.store.forgetting import Erasure, Kept, Remains
 from memory_pipeline.tombstones import Tombstones, tokens_of

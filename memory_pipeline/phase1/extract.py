@@ -7,10 +7,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from memory_pipeline.clock import iso_date
 from memory_pipeline.directions import find_directions, own_words
+from memory_pipeline.raw_memory import render_raw_memory
 from memory_pipeline.records import (
-    PROJECT_SCOPE_PREFIX,
     STATED_KINDS,
     USER_SCOPE,
     Coverage,
@@ -149,17 +148,6 @@ def keep_spared_entries(new: Extraction, earlier: StoredExtraction | None, tombs
     )
 
 
-def render_raw_memory(tasks: Sequence[Task]) -> str:
-    """Write tasks and entries as the raw memory. It is made from them alone: there is no second truth."""
-    lines: list[str] = []
-    for number, task in enumerate(tasks, start=1):
-        if lines:
-            lines.append("")
-        lines += [f"### Task {number}: {task.title}", f"outcome: {task.outcome}"]
-        lines += [_render_entry(entry) for entry in task.entries]
-    return "\n".join(lines)
-
-
 def clean_slug(slug: str) -> str:
     """Make a slug of ``[a-z0-9_]``, at most 60 characters; ``session`` when nothing is left."""
     cleaned = re.sub(r"[^a-z0-9]+", "_", redact(slug).text.lower()).strip("_")[:SLUG_CHARS].strip("_")
@@ -293,11 +281,3 @@ def _clean_summary(summary: str) -> str:
         lines.append(f"{prefix}{words}" if words else "")
     text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
     return text if len(text) <= SUMMARY_CHARS else text[: SUMMARY_CHARS - 1].rstrip() + "…"
-
-
-def _render_entry(entry: Entry) -> str:
-    said = next((line for line in entry.evidence if line.speaker is Speaker.USER), entry.evidence[0])
-    condition = f" (when: {entry.condition})" if entry.condition else ""
-    where = "" if entry.scope.startswith(PROJECT_SCOPE_PREFIX) else " (everywhere)"
-    when = f", {iso_date(said.at)}" if said.at is not None else ""
-    return f"- {entry.kind}: {entry.statement}{condition}{where} [{said.speaker}{when}]"

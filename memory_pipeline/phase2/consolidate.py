@@ -492,6 +492,7 @@ class Phase2:
             deeds=deeds,
             former_wordings=self._former_wordings(),
             consult=consult,
+            approved=self._store.drafts.approved_by_person(),
         )
         waiting = {entry.entry_id for entry in unplaced if entry.thread_id in to_place}
         return self._lay_out(

@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 from collections.abc import Iterable, Mapping
 
+from memory_pipeline.entries import Said, is_persons_word, said, said_at
 from memory_pipeline.grounding import ungrounded
 from memory_pipeline.likeness import contradicts
 from memory_pipeline.phase2.leash import (
@@ -22,19 +23,14 @@ from memory_pipeline.records import (
     Actor,
     Change,
     Entry,
-    EvidenceLine,
     Memory,
     MemoryStatus,
     Operation,
     OperationKind,
-    Speaker,
     Usage,
 )
 from memory_pipeline.redact import redact
 from memory_pipeline.statements import statement_fault
-
-#: When and where something was said: time, thread, place in the log, entry. The greater is the newer word.
-Said = tuple[float, str, int, str]
 
 #: What identifies an operation that the person undid, so that it does not come back by itself.
 Undone = tuple[OperationKind, str, str | None, str | None]
@@ -446,29 +442,6 @@ def new_memory(memory_id: str, entry: Entry, *, now: float) -> Memory:
 def memory_id_of(entry: Entry) -> str:
     """Return the id of the memory that an entry founds: the same entry founds the same memory."""
     return "m_" + hashlib.sha256(entry.entry_id.encode()).hexdigest()[:16]
-
-
-def said_at(entry: Entry) -> float:
-    """Return when an entry was said: its newest line of the person, else its newest line; 0 when no line has a time."""
-    return max((line.at for line in _telling_lines(entry) if line.at is not None), default=0.0)
-
-
-def said(entry: Entry) -> Said:
-    """Return when and where an entry was said. Logs without times still have an order: that of their lines."""
-    place = max((line.byte_start for line in _telling_lines(entry)), default=0)
-    return said_at(entry), entry.thread_id, place, entry.entry_id
-
-
-def is_persons_word(entry: Entry) -> bool:
-    """Whether an entry is the person's own word: of a kind that needs it, or resting on nothing else."""
-    speakers = {line.speaker for line in entry.evidence}
-    return entry.kind in STATED_KINDS or speakers == {Speaker.USER}
-
-
-def _telling_lines(entry: Entry) -> list[EvidenceLine]:
-    """The lines whose time and place count: the person's; of an entry without a time in them, all lines."""
-    by_user = [line for line in entry.evidence if line.speaker is Speaker.USER and line.at is not None]
-    return by_user or list(entry.evidence)
 
 
 def _joined(memory: Memory, entry: Entry) -> Memory:

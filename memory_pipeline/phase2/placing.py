@@ -6,8 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from memory_pipeline.clock import iso_date
-from memory_pipeline.likeness import contradicts, likeness, same_condition, same_statement, signature
-from memory_pipeline.phase2.operations import MemoryBook, memory_id_of, said_at
+from memory_pipeline.entries import is_persons_word, said_at
+from memory_pipeline.likeness import contradicts, likeness, same_condition, same_statement
+from memory_pipeline.nearness import StatementIndex
+from memory_pipeline.phase2.operations import MemoryBook, memory_id_of
 from memory_pipeline.records import STATED_KINDS, Actor, Entry, Memory, MemoryStatus, Operation, OperationKind
 
 EVIDENCE_WITHDRAWN = "nothing it rested on stands any longer"
@@ -29,27 +31,20 @@ class Shelves:
     def __init__(
         self, memories: Iterable[Memory], former_wordings: Mapping[str, Sequence[FormerWording]] | None = None
     ) -> None:
-        self._by_token: dict[tuple[str, str], dict[str, None]] = {}
+        self._index = StatementIndex()
         self._former = former_wordings or {}
         for memory in memories:
             self.put(memory)
 
     def put(self, memory: Memory) -> None:
         """Make a memory findable."""
-        self._index(memory, memory.statement)
+        self._index.put(memory.memory_id, memory.scope, memory.statement)
         for wording in self._former.get(memory.memory_id, ()):
-            self._index(memory, wording.statement)
-
-    def _index(self, memory: Memory, statement: str) -> None:
-        for token in signature(statement):
-            self._by_token.setdefault((memory.scope, token), {})[memory.memory_id] = None
+            self._index.put(memory.memory_id, memory.scope, wording.statement)
 
     def near(self, told: Entry | Memory, memories: Mapping[str, Memory]) -> list[Memory]:
         """Return the memories of the same scope that share a word that counts, most alike first."""
-        found: dict[str, None] = {}
-        for token in sorted(signature(told.statement)):
-            found.update(self._by_token.get((told.scope, token), {}))
-        near = [memories[memory_id] for memory_id in found]
+        near = [memories[memory_id] for memory_id in self._index.near(told.scope, told.statement)]
         return sorted(near, key=lambda memory: (-likeness(memory.statement, told.statement), memory.memory_id))
 
     def says_the_same(self, memory: Memory, entry: Entry) -> bool:
@@ -114,6 +109,32 @@ def add(book: MemoryBook, entry: Entry, shelves: Shelves, *, actor: Actor = Acto
         shelves.put(book.memories[memory_id])
         settle(book, memory_id, shelves)
     return memory_id
+
+
+def add_approved(book: MemoryBook, entry: Entry, near: Sequence[Memory], shelves: Shelves) -> None:
+    """Found a memory on an entry that a person approved; what could not hold beside it gives way.
+
+    Where only the person's own word stands against the person's word, the newer one wins all the same.
+    """
+    by_person = is_persons_word(entry)
+    giving_way = [memory for memory in near if must_wait(book, memory, entry, by_person=by_person)]
+    memory_id = add(book, entry, shelves, reason="approved in review")
+    if memory_id not in book.memories:
+        return
+    for memory in giving_way:
+        reason = "the person approved otherwise in review"
+        superseding = Operation(
+            kind=OperationKind.SUPERSEDE,
+            memory_id=memory.memory_id,
+            other_memory_id=memory_id,
+            reason=reason,
+            actor=Actor.PERSON,
+        )
+        if book.apply(superseding) is not None:
+            # What a person stated is superseded by such a word alone; taken out it can be by the person.
+            book.apply(
+                Operation(kind=OperationKind.RETIRE, memory_id=memory.memory_id, reason=reason, actor=Actor.PERSON)
+            )
 
 
 def settle(book: MemoryBook, memory_id: str, shelves: Shelves) -> None:

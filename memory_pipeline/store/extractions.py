@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 import orjson
 
+from memory_pipeline.raw_memory import render_raw_memory
 from memory_pipeline.records import (
     WITHDRAWING_GATES,
     Coverage,
@@ -28,8 +29,23 @@ from memory_pipeline.store.usage import count_usage
 
 _WITHDRAWING = ", ".join(f"'{gate}'" for gate in sorted(WITHDRAWING_GATES))
 
-#: An entry that stands: its thread still says it, and no gate withdraws what the thread said.
-STANDING = f"e.withdrawn_at IS NULL AND (t.gate IS NULL OR t.gate NOT IN ({_WITHDRAWING}))"
+#: An entry that is said: its thread still says it, and no gate withdraws what the thread said.
+SAID = f"e.withdrawn_at IS NULL AND (t.gate IS NULL OR t.gate NOT IN ({_WITHDRAWING}))"
+
+#: An entry that stands: it is said, and the review did not hold it back, put it off or reject it.
+STANDING = f"""
+    {SAID}
+    AND NOT EXISTS (SELECT 1 FROM drafts AS d WHERE d.entry_id = e.entry_id AND d.review_status <> 'approved')
+"""
+
+#: An entry that passed the review. What a memory rested on before there was a review passed it too.
+PASSED = f"""
+    {STANDING}
+    AND (
+        EXISTS (SELECT 1 FROM drafts AS d WHERE d.entry_id = e.entry_id)
+        OR EXISTS (SELECT 1 FROM memory_entries AS m WHERE m.entry_id = e.entry_id)
+    )
+"""
 
 
 class Extractions:
@@ -69,7 +85,8 @@ class Extractions:
     def select(self, *, limit: int) -> list[SelectedThread]:
         """Pick the raw memories that one consolidation reads.
 
-        Included are threads with an entry that stands, but not the journal, whose words stand in MEMORY.md. Most used
+        Included are threads with an entry that passed the review, and of each only such entries; not the journal,
+        whose words stand in MEMORY.md. Most used
         first, then the most recently used or, if never used, generated, then by id; at most ``limit``; returned in
         ascending thread id.
         """
@@ -81,7 +98,7 @@ class Extractions:
             LEFT JOIN usage AS u ON u.subject = 'thread' AND u.subject_id = x.thread_id
             WHERE EXISTS (
                 SELECT 1 FROM entries AS e JOIN threads AS t ON t.thread_id = e.thread_id
-                WHERE e.thread_id = x.thread_id AND t.agent <> 'journal' AND {STANDING}
+                WHERE e.thread_id = x.thread_id AND t.agent <> 'journal' AND {PASSED}
             )
             ORDER BY usage_count DESC, coalesce(u.last_usage, x.generated_at) DESC, x.thread_id
             LIMIT ?
@@ -92,7 +109,7 @@ class Extractions:
         selected = [
             SelectedThread(
                 thread=threads[row["thread_id"]],
-                extraction=stored_extraction(connection, row),
+                extraction=stored_extraction(connection, row, PASSED),
                 usage=Usage(count=row["usage_count"], last_usage=row["last_usage"]),
             )
             for row in rows
@@ -100,7 +117,7 @@ class Extractions:
         return sorted(selected, key=lambda item: item.thread.thread_id)
 
     def get_selected(self, thread_ids: Sequence[str]) -> list[SelectedThread]:
-        """Return these threads with what was stored for them, in ascending thread id."""
+        """Return these threads with what was stored for them and passed the review, in ascending thread id."""
         connection = self._connect()
         threads = _threads_by_id(connection, thread_ids)
         found = []
@@ -110,7 +127,7 @@ class Extractions:
                 found.append(
                     SelectedThread(
                         thread=threads[thread_id],
-                        extraction=stored_extraction(connection, row),
+                        extraction=stored_extraction(connection, row, PASSED),
                         usage=read_usage(connection, "thread", thread_id),
                     )
                 )
@@ -271,25 +288,33 @@ def _read_evidence(connection: sqlite3.Connection, entry_id: str) -> tuple[Evide
     )
 
 
-def stored_extraction(connection: sqlite3.Connection, row: sqlite3.Row) -> StoredExtraction:
-    """Read a row of what was stored for a thread."""
+def stored_extraction(
+    connection: sqlite3.Connection, row: sqlite3.Row, condition: str = "e.withdrawn_at IS NULL"
+) -> StoredExtraction:
+    """Read a row of what was stored for a thread, with its entries that meet a condition, and its tasks that have any.
+
+    The raw memory tells these alone.
+    """
     standing = {
         entry.entry_id: entry
-        for entry in read_entries(connection, "e.thread_id = ? AND e.withdrawn_at IS NULL", (row["thread_id"],))
+        for entry in read_entries(connection, f"e.thread_id = ? AND {condition}", (row["thread_id"],))
     }
+    listed = orjson.loads(row["tasks"])
     tasks = tuple(
         Task(
             title=task["title"],
             outcome=TaskOutcome(task["outcome"]),
             entries=tuple(standing[entry_id] for entry_id in task["entries"] if entry_id in standing),
         )
-        for task in orjson.loads(row["tasks"])
+        for task in listed
+        if not task["entries"] or any(entry_id in standing for entry_id in task["entries"])
     )
+    is_whole = all(entry_id in standing for task in listed for entry_id in task["entries"])
     return StoredExtraction(
         thread_id=row["thread_id"],
         rollout_summary=row["rollout_summary"],
         slug=row["slug"],
-        raw_memory=row["raw_memory"],
+        raw_memory=row["raw_memory"] if is_whole else render_raw_memory(tasks),
         tasks=tasks,
         coverage=Coverage(row["coverage"]),
         generated_at=row["generated_at"],

@@ -23,7 +23,7 @@ from memory_pipeline.records import (
     Usage,
 )
 from memory_pipeline.store.connection import immediate
-from memory_pipeline.store.extractions import STANDING, read_entries
+from memory_pipeline.store.extractions import PASSED, STANDING, read_entries
 
 #: Picks the entries that the person undid the placing of: they are not placed again by themselves.
 _SET_ASIDE = """
@@ -78,8 +78,8 @@ class Memories:
     def threads_to_place(self, *, limit: int) -> list[str]:
         """Return the threads with an entry that no consolidation has looked at yet.
 
-        Included are threads with a standing entry that no memory rests on and that does not wait for a person. In the
-        order of the selection; at most ``limit``, so that a backlog is placed over several consolidations.
+        Included are threads with an entry that passed the review, that no memory rests on, and that does not wait.
+        In the order of the selection; at most ``limit``, so that a backlog is placed over several consolidations.
         """
         rows = self._connect().execute(
             f"""
@@ -87,7 +87,7 @@ class Memories:
             LEFT JOIN usage AS u ON u.subject = 'thread' AND u.subject_id = x.thread_id
             WHERE EXISTS (
                 SELECT 1 FROM entries AS e JOIN threads AS t ON t.thread_id = e.thread_id
-                WHERE e.thread_id = x.thread_id AND e.waits = 0 AND t.agent <> 'journal' AND {STANDING}
+                WHERE e.thread_id = x.thread_id AND e.waits = 0 AND t.agent <> 'journal' AND {PASSED}
                     AND NOT EXISTS (SELECT 1 FROM memory_entries AS m WHERE m.entry_id = e.entry_id)
                     AND NOT {_SET_ASIDE}
             )
@@ -104,7 +104,7 @@ class Memories:
             _mark_waiting(connection, entry_ids)
 
     def unplaced_entries(self, thread_ids: Sequence[str]) -> list[Entry]:
-        """Return the standing entries of these threads that no memory rests on, by thread and position.
+        """Return the entries of these threads that passed the review and no memory rests on, by thread and position.
 
         Left out are those that a curator flagged, and those whose placing the person undid.
         """
@@ -115,7 +115,7 @@ class Memories:
                 read_entries(
                     connection,
                     f"""
-                    e.thread_id = ? AND e.waits < 2 AND {STANDING}
+                    e.thread_id = ? AND e.waits < 2 AND {PASSED}
                     AND NOT EXISTS (SELECT 1 FROM memory_entries AS m WHERE m.entry_id = e.entry_id)
                     AND NOT {_SET_ASIDE}
                     """,

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database, Migrations
 
 #: How many steps there are; stands in ``PRAGMA user_version`` once all are applied.
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -39,6 +39,11 @@ def schema_steps() -> Migrations:
     @steps()
     def history_journal_and_citations(database: Database) -> None:
         for statement in _HISTORY_JOURNAL_AND_CITATIONS:
+            database.execute(statement)
+
+    @steps()
+    def drafts(database: Database) -> None:
+        for statement in _DRAFTS:
             database.execute(statement)
 
     return steps
@@ -306,4 +311,41 @@ _HISTORY_JOURNAL_AND_CITATIONS = (
     "CREATE INDEX citations_to_count ON citations (subject, subject_id) WHERE counted = 0",
     # Which set of tombstones this database and everything beside it was last brought in line with; at most one row.
     "CREATE TABLE tombstones_met (digest TEXT NOT NULL) STRICT",
+)
+
+_DRAFTS = (
+    # Each entry under review: its label, what was decided, and by whom. The fingerprint is of what was rejected.
+    """
+    CREATE TABLE drafts (
+        entry_id TEXT PRIMARY KEY REFERENCES entries (entry_id) ON DELETE CASCADE,
+        coverage TEXT NOT NULL,
+        label TEXT NOT NULL,
+        readiness TEXT NOT NULL,
+        rationale TEXT NOT NULL,
+        nearest TEXT NOT NULL,
+        basis TEXT NOT NULL,
+        review_status TEXT NOT NULL,
+        decided_by TEXT,
+        review_note TEXT NOT NULL DEFAULT '',
+        reviewed_at REAL,
+        deferred_until REAL,
+        review_log TEXT NOT NULL DEFAULT '[]',
+        fingerprint TEXT,
+        drafted_at REAL NOT NULL,
+        dropped TEXT
+    ) STRICT
+    """,
+    "CREATE INDEX drafts_by_status ON drafts (review_status)",
+    # What a person decided, with the draft as it was before, so that it can be undone.
+    """
+    CREATE TABLE review_decisions (
+        decision_id INTEGER PRIMARY KEY,
+        batch INTEGER NOT NULL,
+        entry_id TEXT NOT NULL REFERENCES entries (entry_id) ON DELETE CASCADE,
+        at REAL NOT NULL,
+        before TEXT NOT NULL
+    ) STRICT
+    """,
+    "CREATE INDEX review_decisions_by_batch ON review_decisions (batch)",
+    "CREATE INDEX review_decisions_by_entry ON review_decisions (entry_id)",
 )

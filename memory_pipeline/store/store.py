@@ -8,6 +8,7 @@ from pathlib import Path
 
 from memory_pipeline.store.citations import Citations
 from memory_pipeline.store.connection import open_database
+from memory_pipeline.store.drafts import Drafts
 from memory_pipeline.store.extractions import Extractions
 from memory_pipeline.store.forgetting import Forgetting
 from memory_pipeline.store.jobs import Jobs
@@ -30,6 +31,7 @@ class Store:
         self.lineage = Lineage(self._connect)
         self.jobs = Jobs(self._connect)
         self.extractions = Extractions(self._connect)
+        self.drafts = Drafts(self._connect)
         self.citations = Citations(self._connect)
         self.memories = Memories(self._connect)
         self.journal = JournalEntries(self._connect)

@@ -30,6 +30,7 @@ def main() -> int:
             os.kill(os.getpid(), signal.SIGKILL)
 
     with App(load_config(options.config, options.state_dir)) as app:
+        app.review().run_once()
         Phase2(
             app.config,
             app.store,

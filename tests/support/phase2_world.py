@@ -10,13 +10,15 @@ from typing import Any
 
 from memory_pipeline.config import Config, Phase1Config, Phase2Config
 from memory_pipeline.llm.port import ToolModel
-from memory_pipeline.phase1.extract import render_raw_memory
 from memory_pipeline.phase2.consolidate import Phase2
 from memory_pipeline.phase2.curators.rules import curate
 from memory_pipeline.phase2.operations import MemoryBook, new_memory
+from memory_pipeline.raw_memory import render_raw_memory
 from memory_pipeline.records import (
     Agent,
     Coverage,
+    Decider,
+    DraftLabel,
     Entry,
     EntryKind,
     EvidenceLine,
@@ -25,10 +27,13 @@ from memory_pipeline.records import (
     IndexedThread,
     JournalAction,
     JournalRecord,
+    Judgement,
     Memory,
     MemoryStatus,
     Operation,
     Phase2Counts,
+    Readiness,
+    ReviewStatus,
     RolloutFile,
     SelectedThread,
     Source,
@@ -302,9 +307,27 @@ class World:
         tool_model: ToolModel | None = None,
         **phase2: Any,
     ) -> Phase2Counts:
-        """Run phase two once; with a model that curates, if one is given."""
+        """Run phase two once on all that is said; with a model that curates, if one is given."""
+        self.pass_review()
         parts = self.parts(on_step=on_step, should_stop=should_stop, tool_model=tool_model, **phase2)
         return parts.run_once(wait=wait)
+
+    def pass_review(self) -> None:
+        """Let pass every entry that is not judged yet."""
+        judged = [
+            Judgement(
+                entry_id=one.entry.entry_id,
+                coverage=one.coverage,
+                label=DraftLabel.NEW,
+                readiness=Readiness.READY_CANDIDATE,
+                rationale="",
+                nearest=(),
+                review_status=ReviewStatus.APPROVED,
+                decided_by=Decider.POLICY,
+            )
+            for one in self.store.drafts.unjudged("test")
+        ]
+        self.store.drafts.judge(judged, basis="test", now=self.clock.now())
 
     def parts(
         self,

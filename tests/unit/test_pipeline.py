@@ -10,7 +10,8 @@ from memory_pipeline.errors import InterruptedRunError
 from memory_pipeline.phase1.run import Phase1, Phase1Options
 from memory_pipeline.phase2.consolidate import Phase2
 from memory_pipeline.pipeline import PassOptions, Pipeline
-from memory_pipeline.records import Phase1Counts, Phase2Counts, Phase2Outcome, RunCounts
+from memory_pipeline.records import Phase1Counts, Phase2Counts, Phase2Outcome, ReviewCounts, RunCounts
+from memory_pipeline.review.run import Review
 
 
 class Calls:
@@ -44,24 +45,36 @@ class Calls:
 
         return cast("Phase2", Second())
 
+    def review(self) -> Review:
+        """A review that labels."""
+        calls = self.calls
+
+        class Between:
+            def run_once(self) -> ReviewCounts:
+                calls.append(("review", ()))
+                return ReviewCounts(labelled=1)
+
+        return cast("Review", Between())
+
     def run(self, options: PassOptions, **progress: Any) -> RunCounts:
         """Run one pass."""
-        return Pipeline(self.phase1(), self.phase2()).run_once(options, **progress)
+        return Pipeline(self.phase1(), self.review(), self.phase2()).run_once(options, **progress)
 
 
-def test_a_pass_runs_phase_one_and_then_phase_two() -> None:
-    """What was extracted just now is consolidated in the same pass, also when a session failed."""
+def test_a_pass_runs_phase_one_the_review_and_then_phase_two() -> None:
+    """What was extracted just now is labelled and consolidated in the same pass, also when a session failed."""
     calls = Calls()
     counts = calls.run(PassOptions())
-    assert [name for name, _ in calls.calls] == ["phase1", "phase2"]
+    assert [name for name, _ in calls.calls] == ["phase1", "review", "phase2"]
+    assert counts.review.labelled == 1
     assert (counts.phase1.succeeded, counts.phase2.outcome) == (1, Phase2Outcome.CONSOLIDATED)
 
 
 @pytest.mark.parametrize(
     ("options", "ran", "outcome"),
     [
-        (PassOptions(phase2=False), ["phase1"], Phase2Outcome.SKIPPED),
-        (PassOptions(phase1=False), ["phase2"], Phase2Outcome.CONSOLIDATED),
+        (PassOptions(phase2=False), ["phase1", "review"], Phase2Outcome.SKIPPED),
+        (PassOptions(phase1=False), ["review", "phase2"], Phase2Outcome.CONSOLIDATED),
         (PassOptions(phase1=False, phase2=False), [], Phase2Outcome.SKIPPED),
     ],
 )
@@ -80,7 +93,7 @@ def test_options_and_progress_reach_their_phase() -> None:
     """Force and limit are for phase one, waiting and adopting are for phase two."""
     calls = Calls()
     calls.run(PassOptions(force=True, limit=3, wait=True, adopt=True), on_index=print, on_extract=repr)
-    assert calls.calls == [("phase1", (True, 3, print, repr)), ("phase2", (True, True))]
+    assert calls.calls == [("phase1", (True, 3, print, repr)), ("review", ()), ("phase2", (True, True))]
 
 
 def test_a_stopped_phase_one_starts_no_phase_two() -> None:

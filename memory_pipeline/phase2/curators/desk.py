@@ -6,11 +6,12 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from memory_pipeline.entries import is_persons_word
 from memory_pipeline.errors import CapReachedError
 from memory_pipeline.llm.port import Tool, ToolCall, ToolResult
 from memory_pipeline.llm.quoted import quote
 from memory_pipeline.phase2.curators.material import Sight, as_line, can_meet
-from memory_pipeline.phase2.operations import MemoryBook, is_persons_word, memory_id_of
+from memory_pipeline.phase2.operations import MemoryBook, memory_id_of
 from memory_pipeline.phase2.placing import Shelves, settle
 from memory_pipeline.records import Actor, Entry, Memory, Operation, OperationKind
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from memory_pipeline.clock import iso_date
+from memory_pipeline.entries import is_persons_word, said_at
 from memory_pipeline.likeness import likeness, signature
-from memory_pipeline.phase2.operations import MemoryBook, is_persons_word, said_at
+from memory_pipeline.phase2.operations import MemoryBook
 from memory_pipeline.phase2.placing import Shelves
 from memory_pipeline.records import WITHDRAWING_GATES, Change, Entry, Memory, MemoryStatus, SelectedThread
 from memory_pipeline.statements import one_line

@@ -10,13 +10,14 @@ from contextlib import contextmanager
 from functools import partial
 
 from memory_pipeline.config import Config
+from memory_pipeline.entries import is_persons_word
 from memory_pipeline.errors import CapReachedError, ProviderError
 from memory_pipeline.llm.port import Conversation, ToolModel, Turn
 from memory_pipeline.llm.quoted import quote
 from memory_pipeline.llm.templates import load_template
 from memory_pipeline.phase2.curators.desk import TOOLS, Desk
 from memory_pipeline.phase2.curators.material import FindThreads, Sight
-from memory_pipeline.phase2.operations import MemoryBook, is_persons_word
+from memory_pipeline.phase2.operations import MemoryBook
 from memory_pipeline.phase2.placing import Shelves
 from memory_pipeline.records import Entry, Memory
 

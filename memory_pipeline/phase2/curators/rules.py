@@ -7,15 +7,17 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from memory_pipeline.clock import DAY_SECONDS, iso_date
+from memory_pipeline.entries import is_persons_word, said
 from memory_pipeline.likeness import likeness
 from memory_pipeline.phase2.deeds import Deed, carry_out_deeds
-from memory_pipeline.phase2.operations import MemoryBook, is_persons_word, said
+from memory_pipeline.phase2.operations import MemoryBook
 from memory_pipeline.phase2.placing import (
     EVIDENCE_WITHDRAWN,
     UNUSED,
     FormerWording,
     Shelves,
     add,
+    add_approved,
     confirm,
     must_wait,
     restore,
@@ -53,12 +55,14 @@ def curate(
     deeds: Sequence[Deed] = (),
     former_wordings: Mapping[str, Sequence[FormerWording]] | None = None,
     consult: Consult | None = None,
+    approved: frozenset[str] = frozenset(),
 ) -> Curated:
     """Bring the memories in line with what the person did and with the entries.
 
     What the person did comes first. Entries are placed in the order in which they were said, so that the newest word
     is judged last and the result does not depend on the order of reading. Where a model may be asked, it is asked in
-    between: after all that is certain, before all that it leaves.
+    between: after all that is certain, before all that it leaves. What the person ``approved`` is certain, and takes
+    the place of what it contradicts.
     """
     shelves = Shelves(book.memories.values(), former_wordings)
     done = carry_out_deeds(book, deeds, shelves)
@@ -70,14 +74,14 @@ def curate(
         left = [
             entry
             for entry in left
-            if not _place_for_certain(book, entry, shelves.near(entry, book.memories), shelves, orphans)
+            if not _place_for_certain(book, entry, shelves.near(entry, book.memories), shelves, orphans, approved)
         ]
         _retire_without_evidence(book)
         set_aside = consult(book, left, shelves)
         taken = book.placed | set_aside
         left = [entry for entry in left if entry.entry_id not in taken]
     for entry in left:
-        _place(book, entry, shelves, orphans)
+        _place(book, entry, shelves, orphans, approved)
     # After a rebuild, a deed may be about a memory that has only just been learnt again.
     deeds_left = [deed for deed in deeds if deed.record.record_id not in done]
     done |= carry_out_deeds(book, deeds_left, shelves, is_last_chance=True)
@@ -115,9 +119,9 @@ def _restore_what_stands_again(book: MemoryBook, shelves: Shelves) -> None:
             restore(book, memory, shelves, reason="what it rests on stands again")
 
 
-def _place(book: MemoryBook, entry: Entry, shelves: Shelves, orphans: _Orphans) -> None:
+def _place(book: MemoryBook, entry: Entry, shelves: Shelves, orphans: _Orphans, approved: frozenset[str]) -> None:
     near = shelves.near(entry, book.memories)
-    if _place_for_certain(book, entry, near, shelves, orphans):
+    if _place_for_certain(book, entry, near, shelves, orphans, approved):
         return
     if any(must_wait(book, memory, entry, by_person=is_persons_word(entry)) for memory in near):
         return  # Only a person's word settles it; the entry waits, and is found with its thread.
@@ -125,9 +129,17 @@ def _place(book: MemoryBook, entry: Entry, shelves: Shelves, orphans: _Orphans) 
 
 
 def _place_for_certain(
-    book: MemoryBook, entry: Entry, near: Sequence[Memory], shelves: Shelves, orphans: _Orphans
+    book: MemoryBook,
+    entry: Entry,
+    near: Sequence[Memory],
+    shelves: Shelves,
+    orphans: _Orphans,
+    approved: frozenset[str],
 ) -> bool:
-    """Place an entry that says what a memory says, or takes over what lost its evidence; false for any other."""
+    """Place an entry that says what a memory says, that takes over what lost its evidence, or that a person approved.
+
+    Returns false for any other.
+    """
     same = next((memory for memory in near if shelves.says_the_same(memory, entry)), None)
     if same is not None:
         confirm(book, same, entry, shelves)
@@ -144,6 +156,9 @@ def _place_for_certain(
             shelves.put(book.memories[orphan.memory_id])
             settle(book, orphan.memory_id, shelves)
             return True
+    if entry.entry_id in approved:
+        add_approved(book, entry, near, shelves)
+        return True
     return False
 
 

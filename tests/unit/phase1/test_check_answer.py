@@ -19,8 +19,8 @@ from memory_pipeline.phase1.extract import (
     check_answer,
     clean_slug,
     keep_earlier_entries,
-    render_raw_memory,
 )
+from memory_pipeline.raw_memory import render_raw_memory
 from memory_pipeline.records import (
     Coverage,
     Entry,

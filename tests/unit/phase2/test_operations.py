@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from phase2_world import DAY, NOW, OTHER_PROJECT, entry, learned, memory
 
-from memory_pipeline.phase2.operations import MemoryBook, memory_id_of, said, said_at
+from memory_pipeline.entries import said, said_at
+from memory_pipeline.phase2.operations import MemoryBook, memory_id_of
 from memory_pipeline.records import Actor, Entry, EntryKind, Memory, MemoryStatus, Operation, OperationKind, Speaker
 
 USE_UV = entry("use uv", at=NOW - 9 * DAY)

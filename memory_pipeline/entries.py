@@ -1,0 +1,31 @@
+"""What the evidence of an entry tells: whose word it is, and when it was said."""
+
+from __future__ import annotations
+
+from memory_pipeline.records import STATED_KINDS, Entry, EvidenceLine, Speaker
+
+#: When and where something was said: time, thread, place in the log, entry. The greater is the newer word.
+Said = tuple[float, str, int, str]
+
+
+def said_at(entry: Entry) -> float:
+    """Return when an entry was said: its newest line of the person, else its newest line; 0 when no line has a time."""
+    return max((line.at for line in _telling_lines(entry) if line.at is not None), default=0.0)
+
+
+def said(entry: Entry) -> Said:
+    """Return when and where an entry was said. Logs without times still have an order: that of their lines."""
+    place = max((line.byte_start for line in _telling_lines(entry)), default=0)
+    return said_at(entry), entry.thread_id, place, entry.entry_id
+
+
+def is_persons_word(entry: Entry) -> bool:
+    """Whether an entry is the person's own word: of a kind that needs it, or resting on nothing else."""
+    speakers = {line.speaker for line in entry.evidence}
+    return entry.kind in STATED_KINDS or speakers == {Speaker.USER}
+
+
+def _telling_lines(entry: Entry) -> list[EvidenceLine]:
+    """The lines whose time and place count: the person's; of an entry without a time in them, all lines."""
+    by_user = [line for line in entry.evidence if line.speaker is Speaker.USER and line.at is not None]
+    return by_user or list(entry.evidence)

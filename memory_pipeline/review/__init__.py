@@ -1,0 +1,1 @@
+"""Review between the phases: labels, readiness, and who may pass."""

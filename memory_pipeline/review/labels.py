@@ -1,0 +1,158 @@
+"""Labels: what a draft is to what is already remembered."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from memory_pipeline.entries import is_persons_word
+from memory_pipeline.likeness import contradicts, likeness, same_condition, same_statement
+from memory_pipeline.nearness import StatementIndex
+from memory_pipeline.records import STATED_KINDS, DraftLabel, Entry, EntryKind, Memory, MemoryStatus
+
+#: From here on a draft says, in other words or with more, what a memory says.
+_REFINES_FROM = 0.6
+#: What is less alike is not worth showing beside a draft.
+_SHOWN_FROM = 0.3
+_MOST_SHOWN = 3
+
+#: Where a statement given for comparison has no scope, it is compared with drafts of every scope.
+_ANY_SCOPE = "*"
+
+_PASSING = re.compile(
+    r"\b(?:for now|right now|just now|for the moment|at the moment|this time|just this once|only this once|temporarily"
+    r"|today|tonight|tomorrow|yesterday|this (?:week|month|sprint|session|branch|pull request|pr|commit|morning"
+    r"|afternoon|evening)|in the meantime|until (?:then|later|further notice|tomorrow|tonight|next|the end of|monday"
+    r"|tuesday|wednesday|thursday|friday|saturday|sunday)|work in progress|wip"
+    r"|(?:is|are) (?:still |currently |now )*(?:failing|broken|down|red|blocked|stuck|pending|unreachable))\b"
+    r"|暂时|目前先|眼下|今天|今晚|明天|昨天|这次|这一次|本次|临时(?!文件|目录|文件夹|表|变量|分支|数据)"
+    r"|这周|本周|这个月|本月|现在先|先别|还在失败|还没修好|挂了",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Known:
+    """A statement that a draft is compared with: a memory, or one given in a file."""
+
+    known_id: str
+    statement: str
+    condition: str = ""
+    kind: EntryKind | None = None  # None: may be of any kind
+    scope: str | None = None  # None: may hold anywhere
+    thread_ids: frozenset[str] = frozenset()
+    is_persons_word: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Labelled:
+    """The label of one draft."""
+
+    label: DraftLabel
+    rationale: str
+    nearest: tuple[str, ...] = ()  # most alike first
+    contradicted: tuple[Known, ...] = ()
+    is_independent: bool = False  # of a confirm: it is from another session than what it confirms
+
+
+def known_of(memories: Iterable[Memory], *, is_persons: Callable[[Memory], bool]) -> list[Known]:
+    """Return the active ones of the memories, as drafts are compared with them."""
+    return [
+        Known(
+            known_id=memory.memory_id,
+            statement=memory.statement,
+            condition=memory.condition,
+            kind=memory.kind,
+            scope=memory.scope,
+            thread_ids=frozenset(memory.thread_ids),
+            is_persons_word=is_persons(memory),
+        )
+        for memory in memories
+        if memory.status is MemoryStatus.ACTIVE
+    ]
+
+
+class Labeller:
+    """Labels drafts against what is known. Building it costs once what is known; each draft, the few that are near."""
+
+    def __init__(
+        self, known: Iterable[Known], *, lines_of: Callable[[Known], frozenset[str]] = lambda _known: frozenset()
+    ) -> None:
+        """``lines_of`` tells the hashes of the lines that a known one rests on: a copied session confirms nothing."""
+        self._lines_of = lines_of
+        self._known = {one.known_id: one for one in known}
+        self._index = StatementIndex()
+        for one in self._known.values():
+            self._index.put(one.known_id, one.scope or _ANY_SCOPE, one.statement)
+
+    def label(self, entry: Entry, *, is_flagged: bool = False) -> Labelled:
+        """Say what a draft is; ``is_flagged`` when a curator's model saw a contradiction that no rule sees."""
+        near = sorted(
+            ((likeness(one.statement, entry.statement), one) for one in self._near(entry)),
+            key=lambda item: (-item[0], item[1].known_id),
+        )
+        nearest = tuple(one.known_id for alike, one in near if alike >= _SHOWN_FROM)[:_MOST_SHOWN]
+        if is_passing(f"{entry.statement} {entry.condition}"):
+            return Labelled(label=DraftLabel.EPHEMERAL, rationale="holds for the moment only", nearest=nearest)
+        by_person = is_persons_word(entry)
+        contradicted = tuple(one for _, one in near if _contradict(one, entry, by_person=by_person))
+        if contradicted:
+            ids = ", ".join(one.known_id for one in contradicted)
+            others = tuple(known_id for known_id in nearest if known_id not in {one.known_id for one in contradicted})
+            return Labelled(
+                label=DraftLabel.CONFLICT,
+                rationale=f"can't hold together with {ids}",
+                nearest=(*(one.known_id for one in contradicted), *others)[: max(_MOST_SHOWN, len(contradicted))],
+                contradicted=contradicted,
+            )
+        if is_flagged:
+            rationale = "the model that curates sees a contradiction"
+            return Labelled(label=DraftLabel.CONFLICT, rationale=rationale, nearest=nearest)
+        return self._agreeing(entry, near, nearest)
+
+    def _agreeing(self, entry: Entry, near: list[tuple[float, Known]], nearest: tuple[str, ...]) -> Labelled:
+        for _, one in near:
+            if _are_of_one_family(one, entry) and _say_the_same(one, entry):
+                is_independent = self._is_independent(one, entry)
+                whence = "in another session" if is_independent else "in the same session, or a copy of it"
+                others = tuple(known_id for known_id in nearest if known_id != one.known_id)
+                return Labelled(
+                    label=DraftLabel.CONFIRM,
+                    rationale=f"says what {one.known_id} says, {whence}",
+                    nearest=(one.known_id, *others)[:_MOST_SHOWN],
+                    is_independent=is_independent,
+                )
+        for alike, one in near:
+            if alike >= _REFINES_FROM and _are_of_one_family(one, entry):
+                return Labelled(
+                    label=DraftLabel.REFINE, rationale=f"is much like {one.known_id}, and not the same", nearest=nearest
+                )
+        return Labelled(label=DraftLabel.NEW, rationale="nothing that is remembered says it", nearest=nearest)
+
+    def _is_independent(self, one: Known, entry: Entry) -> bool:
+        lines = {line.line_sha256 for line in entry.evidence}
+        return entry.thread_id not in one.thread_ids and not lines & self._lines_of(one)
+
+    def _near(self, entry: Entry) -> list[Known]:
+        ids = [*self._index.near(entry.scope, entry.statement), *self._index.near(_ANY_SCOPE, entry.statement)]
+        return [self._known[known_id] for known_id in ids]
+
+
+def is_passing(text: str) -> bool:
+    """Whether a statement holds for the moment only."""
+    return _PASSING.search(text) is not None
+
+
+def _say_the_same(one: Known, entry: Entry) -> bool:
+    return same_condition(one.condition, entry.condition) and same_statement(one.statement, entry.statement)
+
+
+def _contradict(one: Known, entry: Entry, *, by_person: bool) -> bool:
+    # What a person wants and how a thing is are told apart: that may differ, until the person's word is doubted.
+    is_related = _are_of_one_family(one, entry) or (one.is_persons_word and not by_person)
+    return is_related and same_condition(one.condition, entry.condition) and contradicts(one.statement, entry.statement)
+
+
+def _are_of_one_family(one: Known, entry: Entry) -> bool:
+    return one.kind is None or one.kind is entry.kind or (one.kind in STATED_KINDS and entry.kind in STATED_KINDS)

@@ -1,0 +1,163 @@
+"""Review between the phases: label what is new, let pass what may pass by itself, keep the queue short."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from memory_pipeline.clock import DAY_SECONDS, Clock
+from memory_pipeline.config import Config
+from memory_pipeline.entries import is_persons_word
+from memory_pipeline.records import (
+    STATED_KINDS,
+    Decider,
+    Entry,
+    EntryKind,
+    Judgement,
+    Memory,
+    MemoryStatus,
+    ReviewCounts,
+    ReviewStatus,
+)
+from memory_pipeline.review.fingerprint import Fingerprint, fingerprint_of, new_salt, read_fingerprint
+from memory_pipeline.review.labels import Known, Labeller, known_of
+from memory_pipeline.review.policy import passes, readiness_of
+from memory_pipeline.store.drafts import Dropped, Unjudged
+from memory_pipeline.store.store import Store
+
+#: Labels made by other rules than these are made anew.
+_RULES_VERSION = 1
+
+
+class Review:
+    """The review of one state folder. Knows nothing of schedules, and asks nobody."""
+
+    def __init__(self, config: Config, store: Store, clock: Clock) -> None:
+        self._config = config
+        self._store = store
+        self._clock = clock
+
+    def run_once(self) -> ReviewCounts:
+        """Label every entry that no memory rests on and no person decided about, and let pass what review.mode lets."""
+        now = self._clock.now()
+        self._store.drafts.bring_back_deferred(now=now)
+        basis = f"{_RULES_VERSION}/{self._config.review.mode}/{self._store.drafts.basis()}"
+        judgements = self._judge(self._store.drafts.unjudged(basis))
+        if judgements:
+            self._store.drafts.judge(judgements, basis=basis, now=now)
+        dropped = self._store.drafts.bound_queue(
+            most=self._config.review.max_pending, oldest=now - self._config.review.max_pending_days * DAY_SECONDS
+        )
+        return ReviewCounts(
+            labelled=len(judgements),
+            approved=sum(one.review_status is ReviewStatus.APPROVED for one in judgements),
+            pending=self._store.drafts.count_queue(),
+            dropped=dropped.by_age + dropped.by_rank,
+            problems=tuple(_tell_dropped(dropped)),
+        )
+
+    def reject(self, entries: Sequence[Entry], *, note: str = "") -> int:
+        """Reject drafts: what they say does not come back, reworded or not. Returns how many were decided."""
+        salt = self._salt()
+        return self._store.drafts.decide(
+            [entry.entry_id for entry in entries],
+            ReviewStatus.REJECTED,
+            note=note,
+            now=self._clock.now(),
+            fingerprints=[fingerprint_of(entry.statement, entry.condition, salt=salt).as_json() for entry in entries],
+        )
+
+    def approve(self, entries: Sequence[Entry], *, note: str = "") -> int:
+        """Approve drafts: the next consolidation takes them in. Returns how many were decided."""
+        return self._store.drafts.decide(
+            [entry.entry_id for entry in entries], ReviewStatus.APPROVED, note=note, now=self._clock.now()
+        )
+
+    def defer(self, entries: Sequence[Entry], *, days: float, note: str = "") -> int:
+        """Put drafts off: they come back into the queue after so many days. Returns how many were decided."""
+        now = self._clock.now()
+        return self._store.drafts.decide(
+            [entry.entry_id for entry in entries],
+            ReviewStatus.DEFERRED,
+            note=note,
+            now=now,
+            deferred_until=now + days * DAY_SECONDS,
+        )
+
+    def _judge(self, unjudged: Sequence[Unjudged]) -> list[Judgement]:
+        if not unjudged:
+            return []
+        labeller = Labeller(self._known(), lines_of=self._lines_of)
+        rejected = _Rejected(
+            (one.scope, EntryKind(one.kind), read_fingerprint(one.fingerprint))
+            for one in self._store.drafts.rejections()
+        )
+        return [self._judgement(one, labeller, rejected) for one in unjudged]
+
+    def _judgement(self, one: Unjudged, labeller: Labeller, rejected: _Rejected) -> Judgement:
+        labelled = labeller.label(one.entry, is_flagged=one.is_flagged)
+        status, decided_by = ReviewStatus.PENDING, None
+        if rejected.holds(one.entry):
+            status, decided_by = ReviewStatus.REJECTED, Decider.REJECTION
+        elif passes(self._config.review.mode, one.entry, labelled, one.coverage):
+            status, decided_by = ReviewStatus.APPROVED, Decider.POLICY
+        return Judgement(
+            entry_id=one.entry.entry_id,
+            coverage=one.coverage,
+            label=labelled.label,
+            readiness=readiness_of(labelled.label, one.coverage),
+            rationale=labelled.rationale,
+            nearest=labelled.nearest,
+            review_status=status,
+            decided_by=decided_by,
+        )
+
+    def _known(self) -> list[Known]:
+        memories = self._store.memories.every(status=MemoryStatus.ACTIVE)
+        # Of what a person states the kind tells it; of the rest, what it rests on.
+        resting = sorted({e for m in memories if m.kind not in STATED_KINDS for e in m.entry_ids})
+        entries = self._store.extractions.standing_entries(resting)
+
+        def is_persons(memory: Memory) -> bool:
+            return memory.kind in STATED_KINDS or any(
+                is_persons_word(entries[entry_id]) for entry_id in memory.entry_ids if entry_id in entries
+            )
+
+        return known_of(memories, is_persons=is_persons)
+
+    def _lines_of(self, known: Known) -> frozenset[str]:
+        memory = self._store.memories.get(known.known_id)
+        entries = self._store.extractions.standing_entries(memory.entry_ids) if memory is not None else {}
+        return frozenset(line.line_sha256 for entry in entries.values() for line in entry.evidence)
+
+    def _salt(self) -> str:
+        # One salt, so that a new statement is hashed once, however much was rejected.
+        for one in self._store.drafts.rejections():
+            return read_fingerprint(one.fingerprint).salt
+        return new_salt()
+
+
+class _Rejected:
+    """What the person rejected, by scope and sort of statement."""
+
+    def __init__(self, rejections: Iterable[tuple[str, EntryKind, Fingerprint]]) -> None:
+        self._fingerprints: dict[tuple[str, bool], list[Fingerprint]] = {}
+        for scope, kind, fingerprint in rejections:
+            self._fingerprints.setdefault((scope, kind in STATED_KINDS), []).append(fingerprint)
+
+    def holds(self, entry: Entry) -> bool:
+        """Whether an entry says what was rejected in its scope."""
+        rejected = self._fingerprints.get((entry.scope, entry.kind in STATED_KINDS), ())
+        return any(one.covers(entry.statement, entry.condition) for one in rejected)
+
+
+def _tell_dropped(dropped: Dropped) -> Iterable[str]:
+    if dropped.by_age:
+        yield (
+            f"{dropped.by_age} drafts left the review queue, since they waited longer than review.max_pending_days; "
+            "`memory-pipeline drafts list --dropped` shows them"
+        )
+    if dropped.by_rank:
+        yield (
+            f"{dropped.by_rank} drafts don't fit into the review queue (review.max_pending); they come back when there "
+            "is room, and `memory-pipeline drafts list --dropped` shows them"
+        )

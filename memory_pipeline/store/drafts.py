@@ -1,0 +1,387 @@
+"""The entries under review: their labels, and what the policy and the person decided about them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import orjson
+
+from memory_pipeline.records import (
+    Coverage,
+    Decider,
+    Draft,
+    DraftLabel,
+    Entry,
+    Judgement,
+    Readiness,
+    ReviewEvent,
+    ReviewStatus,
+)
+from memory_pipeline.store.connection import immediate
+from memory_pipeline.store.extractions import SAID, read_entries
+
+#: A draft that waits in the queue.
+_QUEUED = f"d.review_status = 'pending' AND d.dropped IS NULL AND {SAID}"
+_UNPLACED = "NOT EXISTS (SELECT 1 FROM memory_entries AS m WHERE m.entry_id = e.entry_id)"
+
+#: What a decision changes, and undoing it brings back.
+_DECIDED = (
+    *("review_status", "decided_by", "review_note", "reviewed_at", "deferred_until", "review_log", "fingerprint"),
+    "dropped",
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unjudged:
+    """An entry to label, and what is known of its reading."""
+
+    entry: Entry
+    coverage: Coverage
+    is_flagged: bool  # a curator's model saw a contradiction
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rejection:
+    """What a person rejected, as a fingerprint."""
+
+    entry_id: str
+    scope: str
+    kind: str
+    fingerprint: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Dropped:
+    """How many drafts left the queue undecided."""
+
+    by_age: int = 0
+    by_rank: int = 0
+
+
+class Drafts:
+    """The drafts. Labelling never changes what a person decided."""
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+        self._connect = connect
+
+    # --- between the phases ---
+
+    def basis(self) -> str:
+        """Return what changes whenever a consolidation changed memories: labels from before it may be wrong."""
+        row = self._connect().execute("SELECT coalesce(max(consolidation_id), 0) FROM operations").fetchone()
+        return str(row[0])
+
+    def unjudged(self, basis: str) -> list[Unjudged]:
+        """Return the entries to label, by thread and position.
+
+        Included are entries that are said, that no memory rests on, and that have no draft, or one that no person
+        decided about and that was labelled on another basis or from a reading of another coverage.
+        """
+        connection = self._connect()
+        rows = connection.execute(
+            f"""
+            SELECT e.entry_id, e.waits, x.coverage FROM entries AS e
+            JOIN threads AS t ON t.thread_id = e.thread_id JOIN extractions AS x ON x.thread_id = e.thread_id
+            LEFT JOIN drafts AS d ON d.entry_id = e.entry_id
+            WHERE {SAID} AND t.agent <> 'journal' AND {_UNPLACED} AND (
+                d.entry_id IS NULL
+                OR (
+                    (d.decided_by IS NULL OR d.decided_by = 'policy')
+                    AND d.dropped IS NULL AND (d.basis <> ? OR d.coverage <> x.coverage)
+                )
+            )
+            ORDER BY e.thread_id, e.position, e.entry_id
+            """,
+            (basis,),
+        ).fetchall()
+        entries = _entries_by_id(connection, [row["entry_id"] for row in rows])
+        return [
+            Unjudged(entry=entries[row["entry_id"]], coverage=Coverage(row["coverage"]), is_flagged=row["waits"] == 2)
+            for row in rows
+        ]
+
+    def judge(self, judgements: Iterable[Judgement], *, basis: str, now: float) -> None:
+        """Store labels, and what the policy says of drafts that no person decided about meanwhile. One transaction."""
+        with immediate(self._connect()) as connection:
+            connection.executemany(
+                """
+                INSERT INTO drafts (entry_id, coverage, label, readiness, rationale, nearest, basis, review_status,
+                    decided_by, drafted_at)
+                SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10
+                WHERE EXISTS (SELECT 1 FROM entries WHERE entry_id = ?1)
+                ON CONFLICT (entry_id) DO UPDATE
+                SET coverage = excluded.coverage, label = excluded.label, readiness = excluded.readiness,
+                    rationale = excluded.rationale, nearest = excluded.nearest, basis = excluded.basis,
+                    review_status = iif(coalesce(drafts.decided_by, 'policy') = 'policy', excluded.review_status,
+                        drafts.review_status),
+                    decided_by = iif(coalesce(drafts.decided_by, 'policy') = 'policy', excluded.decided_by,
+                        drafts.decided_by)
+                """,
+                [
+                    (
+                        one.entry_id,
+                        one.coverage,
+                        one.label,
+                        one.readiness,
+                        one.rationale,
+                        orjson.dumps(one.nearest).decode(),
+                        basis,
+                        one.review_status,
+                        one.decided_by,
+                        now,
+                    )
+                    for one in judgements
+                ],
+            )
+
+    def bring_back_deferred(self, *, now: float) -> int:
+        """Put deferred drafts whose time has come back into the queue; returns how many."""
+        with immediate(self._connect()) as connection:
+            changed = connection.execute(
+                """
+                UPDATE drafts SET review_status = 'pending', decided_by = NULL, deferred_until = NULL, basis = '',
+                    drafted_at = ?1
+                WHERE review_status = 'deferred' AND deferred_until <= ?1
+                """,
+                (now,),
+            )
+            return changed.rowcount
+
+    def bound_queue(self, *, most: int, oldest: float) -> Dropped:
+        """Let drafts leave the queue that have waited since before ``oldest``, and those past the ``most`` first.
+
+        First come what a person stated, then what was drafted last. What left by rank comes back when there is room.
+        """
+        with immediate(self._connect()) as connection:
+            connection.execute("UPDATE drafts SET dropped = NULL WHERE dropped = 'rank'")
+            connection.execute(
+                "UPDATE drafts SET dropped = 'age' WHERE review_status = 'pending' AND dropped IS NULL "
+                "AND drafted_at < ?",
+                (oldest,),
+            )
+            by_age = _changes(connection)
+            connection.execute(
+                f"""
+                UPDATE drafts SET dropped = 'rank' WHERE entry_id IN (
+                    SELECT d.entry_id FROM drafts AS d JOIN entries AS e ON e.entry_id = d.entry_id
+                    JOIN threads AS t ON t.thread_id = e.thread_id
+                    WHERE {_QUEUED} ORDER BY {_RANK} LIMIT -1 OFFSET ?
+                )
+                """,
+                (most,),
+            )
+            return Dropped(by_age=by_age, by_rank=_changes(connection))
+
+    def rejections(self) -> list[Rejection]:
+        """Return the fingerprints of what a person rejected, by entry."""
+        rows = self._connect().execute(
+            """
+            SELECT e.entry_id, e.scope, e.kind, d.fingerprint FROM drafts AS d
+            JOIN entries AS e ON e.entry_id = d.entry_id
+            WHERE d.review_status = 'rejected' AND d.fingerprint IS NOT NULL ORDER BY e.entry_id
+            """
+        )
+        return [
+            Rejection(entry_id=row["entry_id"], scope=row["scope"], kind=row["kind"], fingerprint=row["fingerprint"])
+            for row in rows
+        ]
+
+    # --- what is shown ---
+
+    def get(self, entry_id: str) -> Draft | None:
+        """Return the draft of an entry, withdrawn ones included; None if there is none."""
+        found = self._drafts("WHERE d.entry_id = ?", (entry_id,))
+        return found[0] if found else None
+
+    def queue(self) -> list[Draft]:
+        """Return the drafts that wait for a person: what a person stated first, then the newest."""
+        return self._drafts(f"WHERE {_QUEUED} ORDER BY {_RANK}")
+
+    def count_queue(self) -> int:
+        """Count the drafts that wait for a person."""
+        row = self._connect().execute(
+            f"""
+            SELECT count(*) FROM drafts AS d JOIN entries AS e ON e.entry_id = d.entry_id
+            JOIN threads AS t ON t.thread_id = e.thread_id WHERE {_QUEUED}
+            """
+        )
+        return int(row.fetchone()[0])
+
+    def every(self, *, thread_id: str | None = None) -> list[Draft]:
+        """Return the drafts of entries that are said, of one thread or all, by thread and position."""
+        where, values = ("AND e.thread_id = ?", (thread_id,)) if thread_id else ("", ())
+        return self._drafts(f"WHERE {SAID} {where} ORDER BY e.thread_id, e.position, e.entry_id", values)
+
+    def approved_by_person(self) -> frozenset[str]:
+        """Return the ids of the entries that a person approved."""
+        rows = self._connect().execute(
+            "SELECT entry_id FROM drafts WHERE review_status = 'approved' AND decided_by = 'person'"
+        )
+        return frozenset(row["entry_id"] for row in rows)
+
+    def latest_thread(self) -> str | None:
+        """Return the thread with drafts whose log was last written to, None without drafts."""
+        row = (
+            self._connect()
+            .execute(
+                f"""
+                SELECT e.thread_id FROM drafts AS d JOIN entries AS e ON e.entry_id = d.entry_id
+                JOIN threads AS t ON t.thread_id = e.thread_id
+                WHERE {SAID} ORDER BY t.updated_at DESC, e.thread_id LIMIT 1
+                """
+            )
+            .fetchone()
+        )
+        return None if row is None else str(row["thread_id"])
+
+    # --- what a person decides ---
+
+    def decide(
+        self,
+        entry_ids: Sequence[str],
+        status: ReviewStatus,
+        *,
+        note: str,
+        now: float,
+        deferred_until: float | None = None,
+        fingerprints: Sequence[str] | None = None,
+    ) -> int:
+        """Store one decision of a person about drafts; returns how many were decided. One transaction.
+
+        ``fingerprints`` are, for a rejection, those of the entries. An entry that a curator had set aside may be
+        placed once it is approved.
+        """
+        with immediate(self._connect()) as connection:
+            batch = int(connection.execute("SELECT coalesce(max(batch), 0) + 1 FROM review_decisions").fetchone()[0])
+            decided = 0
+            for number, entry_id in enumerate(entry_ids):
+                row = connection.execute("SELECT * FROM drafts WHERE entry_id = ?", (entry_id,)).fetchone()
+                if row is None:
+                    continue
+                _keep_for_undo(connection, row, batch, now)
+                log = [
+                    *orjson.loads(row["review_log"]),
+                    {"at": now, "status": status, **({"note": note} if note else {})},
+                ]
+                connection.execute(
+                    """
+                    UPDATE drafts SET review_status = ?, decided_by = 'person', review_note = ?, reviewed_at = ?,
+                        deferred_until = ?, review_log = ?, fingerprint = ?, dropped = NULL
+                    WHERE entry_id = ?
+                    """,
+                    (
+                        status,
+                        note or row["review_note"],
+                        now,
+                        deferred_until,
+                        orjson.dumps(log).decode(),
+                        fingerprints[number] if fingerprints else None,
+                        entry_id,
+                    ),
+                )
+                if status is ReviewStatus.APPROVED:
+                    connection.execute("UPDATE entries SET waits = 0 WHERE entry_id = ?", (entry_id,))
+                decided += 1
+        return decided
+
+    def note(self, entry_id: str, note: str, *, now: float) -> bool:
+        """Store a note of a person's on a draft, and decide nothing; false when there is no such draft."""
+        with immediate(self._connect()) as connection:
+            row = connection.execute("SELECT * FROM drafts WHERE entry_id = ?", (entry_id,)).fetchone()
+            if row is None:
+                return False
+            batch = int(connection.execute("SELECT coalesce(max(batch), 0) + 1 FROM review_decisions").fetchone()[0])
+            _keep_for_undo(connection, row, batch, now)
+            log = [*orjson.loads(row["review_log"]), {"at": now, "status": row["review_status"], "note": note}]
+            connection.execute(
+                "UPDATE drafts SET review_note = ?, review_log = ? WHERE entry_id = ?",
+                (note, orjson.dumps(log).decode(), entry_id),
+            )
+        return True
+
+    def undo(self, entry_ids: Sequence[str] | None = None) -> list[str]:
+        """Take back a person's last decision, with all that were made at once; returns the entries.
+
+        With ``entry_ids``, the last decision about each of these.
+        """
+        with immediate(self._connect()) as connection:
+            where, values = "batch = (SELECT max(batch) FROM review_decisions)", tuple(entry_ids or ())
+            if entry_ids is not None:
+                marks = ", ".join("?" for _ in entry_ids)
+                where = f"""
+                    decision_id IN (
+                        SELECT max(decision_id) FROM review_decisions WHERE entry_id IN ({marks}) GROUP BY entry_id
+                    )
+                """
+            rows = connection.execute(
+                f"SELECT * FROM review_decisions WHERE {where} ORDER BY decision_id DESC", values
+            ).fetchall()
+            for row in rows:
+                before = orjson.loads(row["before"])
+                connection.execute(
+                    f"UPDATE drafts SET {', '.join(f'{name} = ?' for name in _DECIDED)} WHERE entry_id = ?",
+                    (*(before[name] for name in _DECIDED), row["entry_id"]),
+                )
+                connection.execute("DELETE FROM review_decisions WHERE decision_id = ?", (row["decision_id"],))
+        return [row["entry_id"] for row in rows]
+
+    def _drafts(self, tail: str, values: Sequence[object] = ()) -> list[Draft]:
+        connection = self._connect()
+        rows = connection.execute(
+            f"""
+            SELECT d.* FROM drafts AS d JOIN entries AS e ON e.entry_id = d.entry_id
+            JOIN threads AS t ON t.thread_id = e.thread_id {tail}
+            """,
+            tuple(values),
+        ).fetchall()
+        entries = _entries_by_id(connection, [row["entry_id"] for row in rows])
+        return [_draft_of(row, entries[row["entry_id"]]) for row in rows]
+
+
+#: What a person stated first, then what was drafted last.
+_RANK = "e.kind NOT IN ('preference', 'decision', 'procedure'), d.drafted_at DESC, e.thread_id, e.position, e.entry_id"
+
+
+def _entries_by_id(connection: sqlite3.Connection, entry_ids: Sequence[str]) -> dict[str, Entry]:
+    found: dict[str, Entry] = {}
+    for start in range(0, len(entry_ids), 500):
+        part = tuple(entry_ids[start : start + 500])
+        marks = ", ".join("?" for _ in part)
+        found |= {entry.entry_id: entry for entry in read_entries(connection, f"e.entry_id IN ({marks})", part)}
+    return found
+
+
+def _keep_for_undo(connection: sqlite3.Connection, row: sqlite3.Row, batch: int, now: float) -> None:
+    before = orjson.dumps({name: row[name] for name in _DECIDED}).decode()
+    connection.execute(
+        "INSERT INTO review_decisions (batch, entry_id, at, before) VALUES (?, ?, ?, ?)",
+        (batch, row["entry_id"], now, before),
+    )
+
+
+def _changes(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("SELECT changes()").fetchone()[0])
+
+
+def _draft_of(row: sqlite3.Row, entry: Entry) -> Draft:
+    return Draft(
+        entry=entry,
+        coverage=Coverage(row["coverage"]),
+        label=DraftLabel(row["label"]),
+        readiness=Readiness(row["readiness"]),
+        rationale=row["rationale"],
+        nearest=tuple(orjson.loads(row["nearest"])),
+        review_status=ReviewStatus(row["review_status"]),
+        decided_by=Decider(row["decided_by"]) if row["decided_by"] else None,
+        review_note=row["review_note"],
+        reviewed_at=row["reviewed_at"],
+        deferred_until=row["deferred_until"],
+        review_log=tuple(
+            ReviewEvent(at=event["at"], status=ReviewStatus(event["status"]), note=event.get("note", ""))
+            for event in orjson.loads(row["review_log"])
+        ),
+        drafted_at=row["drafted_at"],
+        dropped=row["dropped"],
+    )
