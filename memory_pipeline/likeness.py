@@ -194,6 +194,8 @@ _NEGATIONS = frozenset(
 )
 _PLACE_WORDS = "before after when whenever while if unless during until in for inside under within"
 _PLACES = frozenset(_PLACE_WORDS.split())
+#: Verbs that begin what is asked for, behind the circumstances.
+_ORDERS = frozenset("run use execute write update add check ask call make keep put build format lint".split())
 _IGNORED = _STOP | _NEGATIONS | _PLACES
 
 _NUMBER = re.compile(r"v?\d+(?:[.:]\d+)*[a-z%]{0,2}")
@@ -237,6 +239,10 @@ def _read(text: str) -> _Reading:
             refusing = False
         elif sign in _PLACES:
             placing = True
+        elif placing and place and not asked and sign in _ORDERS:
+            # "Before every commit run ruff": what is asked for begins without a comma.
+            placing = False
+            asked.update(_content(sign))
         else:
             target = place if placing else refused if refusing else asked
             target.update(_content(sign))

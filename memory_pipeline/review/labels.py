@@ -12,7 +12,7 @@ from memory_pipeline.nearness import StatementIndex
 from memory_pipeline.records import STATED_KINDS, DraftLabel, Entry, EntryKind, Memory, MemoryStatus
 
 #: From here on a draft says, in other words or with more, what a memory says.
-_REFINES_FROM = 0.6
+_REFINES_FROM = 0.45
 #: What is less alike is not worth showing beside a draft.
 _SHOWN_FROM = 0.3
 _MOST_SHOWN = 3

@@ -262,7 +262,14 @@ class World:
         """MEMORY.md."""
         return self.workspace / "MEMORY.md"
 
-    def says(self, thread_id: str, *entries: Entry, cwd: str = "/home/sam/shop", title: str = "Tidy the shop") -> None:
+    def says(
+        self,
+        thread_id: str,
+        *entries: Entry,
+        cwd: str = "/home/sam/shop",
+        title: str = "Tidy the shop",
+        coverage: str = "high",
+    ) -> None:
         """Let a thread say exactly these entries, as phase one would store it."""
         self._readings += 1
         entries = tuple(_said_in(thread_id, item) for item in entries)
@@ -290,7 +297,7 @@ class World:
             slug="tidy_shop" if entries else "",
             raw_memory=render_raw_memory(tasks),
             tasks=tasks,
-            coverage=Coverage.HIGH,
+            coverage=Coverage(coverage),
         )
         assert self.store.jobs.complete(lease, extraction, now=NOW)
 

@@ -1,0 +1,52 @@
+"""Fingerprints: what was rejected is known again in other words, and nothing else is taken for it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory_pipeline.review.fingerprint import fingerprint_of, new_salt, read_fingerprint
+
+SALT = "00" * 16
+
+
+@pytest.mark.parametrize(
+    ("rejected", "said_again"),
+    [
+        ("Use pnpm for packages.", "Use pnpm for packages."),
+        ("Use pnpm for packages.", "Please always use pnpm for all packages!"),
+        ("Use pnpm for installing packages.", "Packages are installed with pnpm."),
+        ("Deploy only after Kim has approved.", "Kim must approve before you deploy."),
+        ("提交信息用中文写。", "提交信息一律用中文写"),
+    ],
+)
+def test_what_was_rejected_is_known_again_reworded_or_not(rejected: str, said_again: str) -> None:
+    """Other words, another order and other marks hide nothing."""
+    assert fingerprint_of(rejected, "", salt=SALT).covers(said_again, "")
+
+
+@pytest.mark.parametrize(
+    ("rejected", "other"),
+    [
+        ("Use pnpm for packages.", "Use npm for packages."),
+        ("Use pnpm for packages.", "Never use pnpm for packages."),
+        ("The port is 8080.", "The port is 9090."),
+        ("Deploy with make ship.", "Deploy only after Kim has approved."),
+        ("提交信息用中文写。", "提交信息用英文写。"),
+        ("不要直接推送到 main 分支。", "直接推送到 main 分支。"),
+    ],
+)
+def test_something_else_is_not_taken_for_it(rejected: str, other: str) -> None:
+    """Another value, the opposite, and another matter pass."""
+    assert not fingerprint_of(rejected, "", salt=SALT).covers(other, "")
+
+
+@given(text=st.text(max_size=60), condition=st.text(max_size=20))
+@settings(max_examples=80, deadline=None)
+def test_a_fingerprint_covers_its_own_words_and_holds_none(text: str, condition: str) -> None:
+    """Whatever was rejected; written and read back it is the same."""
+    made = fingerprint_of(text, condition, salt=new_salt())
+    assert made.covers(text, condition)
+    assert read_fingerprint(made.as_json()) == made
+    assert set(made.as_json()) <= set('0123456789abcdef"{}[],:saltwhoewrdxcngiu')
