@@ -195,7 +195,8 @@ _NEGATIONS = frozenset(
 _PLACE_WORDS = "before after when whenever while if unless during until in for inside under within"
 _PLACES = frozenset(_PLACE_WORDS.split())
 #: Verbs that begin what is asked for, behind the circumstances.
-_ORDERS = frozenset("run use execute write update add check ask call make keep put build format lint".split())
+_ORDER_WORDS = "run use execute write update add check ask call make keep put build format lint"
+_ORDERS = frozenset(_ORDER_WORDS.split())
 _IGNORED = _STOP | _NEGATIONS | _PLACES
 
 _NUMBER = re.compile(r"v?\d+(?:[.:]\d+)*[a-z%]{0,2}")

@@ -27,7 +27,6 @@ from memory_pipeline.records import (
     Phase1Counts,
     Phase2Counts,
     Phase2Outcome,
-    ReviewCounts,
     RunCounts,
     StoredExtraction,
     Usage,
@@ -95,11 +94,7 @@ def progress_bars(*, quiet: bool) -> Iterator[tuple[Progress, Progress]]:
 
 def run_document(counts: RunCounts) -> dict[str, Any]:
     """Return what ``run --json`` prints."""
-    return {
-        "phase1": _phase1_document(counts.phase1),
-        "review": _review_document(counts.review),
-        "phase2": _phase2_document(counts.phase2),
-    }
+    return {"phase1": _phase1_document(counts.phase1), "phase2": _phase2_document(counts.phase2)}
 
 
 def thread_document(thread: IndexedThread) -> dict[str, Any]:
@@ -215,15 +210,6 @@ def _phase1_document(counts: Phase1Counts) -> dict[str, Any]:
         "skipped": dict(counts.skipped),
         "tokens": {"input": counts.input_tokens, "output": counts.output_tokens},
         "seconds": round(counts.seconds, 3),
-    }
-
-
-def _review_document(counts: ReviewCounts) -> dict[str, Any]:
-    return {
-        "labelled": counts.labelled,
-        "approved": counts.approved,
-        "pending": counts.pending,
-        "dropped": counts.dropped,
     }
 
 

@@ -67,6 +67,9 @@ def erasure_of(kept: Kept, tombstones: Tombstones, *, taken_in: Iterable[str] = 
             for name, entry in kept.entries.items()
             if name not in gone and (places := _forgotten_lines(entry, tombstones))
         },
+        notes=frozenset(
+            name for name, notes in kept.notes.items() if name not in gone and tombstones.holds_words(*notes)
+        ),
         memories=memories,
         reworded=reworded,
         outlived=frozenset(name for name, memory in now.items() if memory.superseded_by in memories),
@@ -232,6 +235,8 @@ def forgotten_texts(kept: Kept, erasure: Erasure) -> list[str]:
         texts += _texts_of_entry(kept.entries[name])
     for name, places in erasure.blank_lines.items():
         texts += [kept.entries[name].evidence[place].quote for place in places]
+    for name in erasure.notes | (erasure.entries & kept.notes.keys()):
+        texts += kept.notes[name]
     for name in erasure.memories | erasure.reworded.keys():
         texts += [kept.memories[name].statement, kept.memories[name].condition]
     for name in erasure.threads | erasure.untitled:
@@ -261,6 +266,9 @@ def standing_texts(kept: Kept, erasure: Erasure) -> list[str]:
             blank = erasure.blank_lines.get(name, frozenset())
             texts += [entry.statement, entry.condition, entry.scope]
             texts += [line.quote for place, line in enumerate(entry.evidence) if place not in blank]
+    for name, notes in kept.notes.items():
+        if name not in erasure.notes and name not in erasure.entries:
+            texts += notes
     for name, memory in kept.memories.items():
         if name not in erasure.memories:
             now = erasure.reworded.get(name, memory)

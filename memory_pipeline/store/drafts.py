@@ -319,10 +319,11 @@ class Drafts:
                 f"SELECT * FROM review_decisions WHERE {where} ORDER BY decision_id DESC", values
             ).fetchall()
             for row in rows:
-                before = orjson.loads(row["before"])
+                earlier = orjson.loads(row["earlier"])
+                earlier["review_log"] = orjson.dumps(earlier["review_log"]).decode()
                 connection.execute(
                     f"UPDATE drafts SET {', '.join(f'{name} = ?' for name in _DECIDED)} WHERE entry_id = ?",
-                    (*(before[name] for name in _DECIDED), row["entry_id"]),
+                    (*(earlier[name] for name in _DECIDED), row["entry_id"]),
                 )
                 connection.execute("DELETE FROM review_decisions WHERE decision_id = ?", (row["decision_id"],))
         return [row["entry_id"] for row in rows]
@@ -354,10 +355,10 @@ def _entries_by_id(connection: sqlite3.Connection, entry_ids: Sequence[str]) -> 
 
 
 def _keep_for_undo(connection: sqlite3.Connection, row: sqlite3.Row, batch: int, now: float) -> None:
-    before = orjson.dumps({name: row[name] for name in _DECIDED}).decode()
+    earlier = {name: row[name] for name in _DECIDED} | {"review_log": orjson.loads(row["review_log"])}
     connection.execute(
-        "INSERT INTO review_decisions (batch, entry_id, at, before) VALUES (?, ?, ?, ?)",
-        (batch, row["entry_id"], now, before),
+        "INSERT INTO review_decisions (batch, entry_id, at, earlier) VALUES (?, ?, ?, ?)",
+        (batch, row["entry_id"], now, orjson.dumps(earlier).decode()),
     )
 
 

@@ -30,6 +30,7 @@ class Kept:
     memories: Mapping[str, Memory]
     links: Mapping[str, tuple[str, ...]]  # memory -> every entry that it ever rested on
     operations: Mapping[int, AppliedOperation]
+    notes: Mapping[str, tuple[str, ...]]  # entry -> what the person noted about it in review
     other_words: tuple[str, ...]  # what nobody said: names of runs and models, and the schema
 
 
@@ -52,6 +53,7 @@ class Erasure:
     remains: Mapping[str, Remains] = field(default_factory=dict)  # by thread
     entries: frozenset[str] = frozenset()
     blank_lines: Mapping[str, frozenset[int]] = field(default_factory=dict)  # entry -> positions in its evidence
+    notes: frozenset[str] = frozenset()  # entries that lose what the person noted about them in review
     memories: frozenset[str] = frozenset()
     reworded: Mapping[str, Memory] = field(default_factory=dict)  # as they read now
     outlived: frozenset[str] = frozenset()  # what only a forgotten memory had superseded
@@ -111,6 +113,7 @@ class Forgetting:
             memories={memory.memory_id: memory for memory in read_memories(connection)},
             links={memory_id: tuple(found) for memory_id, found in links.items()},
             operations={row["operation_id"]: read_operation(row) for row in operations},
+            notes=_notes(connection),
             other_words=tuple(_other_words(connection)),
         )
 
@@ -186,9 +189,15 @@ _TEXTS: Mapping[str, Sequence[str]] = {
     "jobs": ("last_error",),
     "consolidations": ("error",),
     "provider_rests": ("reason",),
+    "drafts": ("review_note",),
 }
 
-_JSON_TEXTS: Mapping[str, str] = {"tasks": "extractions", "before": "operations"}
+_JSON_TEXTS: Mapping[str, str] = {
+    "tasks": "extractions",
+    "before": "operations",
+    "review_log": "drafts",
+    "earlier": "review_decisions",
+}
 
 
 def _erase_memories(connection: sqlite3.Connection, erasure: Erasure) -> None:
@@ -240,6 +249,15 @@ def _erase_memories(connection: sqlite3.Connection, erasure: Erasure) -> None:
 
 def _erase_entries(connection: sqlite3.Connection, erasure: Erasure) -> None:
     connection.executemany("DELETE FROM entries WHERE entry_id = ?", [(one,) for one in sorted(erasure.entries)])
+    # What was decided stays; a decision from before can't be undone any more, since its note would come back.
+    for entry_id in sorted(erasure.notes):
+        connection.execute("DELETE FROM review_decisions WHERE entry_id = ?", (entry_id,))
+        log = connection.execute("SELECT review_log FROM drafts WHERE entry_id = ?", (entry_id,)).fetchone()
+        events = [{"at": event["at"], "status": event["status"]} for event in orjson.loads(log[0])] if log else []
+        connection.execute(
+            "UPDATE drafts SET review_note = '', review_log = ? WHERE entry_id = ?",
+            (orjson.dumps(events).decode(), entry_id),
+        )
     # Whose word it was and when stays; the range and the hash go, so that nothing reads the line back from its log.
     connection.executemany(
         """
@@ -287,6 +305,18 @@ def _erase_traces(connection: sqlite3.Connection) -> None:
     """Forget the messages of faults: they may name files that are named after what a thread was about."""
     connection.execute("UPDATE consolidations SET error = NULL")
     connection.execute("UPDATE provider_rests SET reason = NULL")
+
+
+def _notes(connection: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
+    notes: dict[str, dict[str, None]] = {}
+    for row in connection.execute("SELECT entry_id, review_note, review_log FROM drafts"):
+        said = [row["review_note"], *(event.get("note", "") for event in orjson.loads(row["review_log"]))]
+        notes.setdefault(row["entry_id"], {}).update(dict.fromkeys(filter(None, said)))
+    for row in connection.execute("SELECT entry_id, earlier FROM review_decisions"):
+        earlier = orjson.loads(row["earlier"])
+        said = [earlier["review_note"], *(event.get("note", "") for event in earlier["review_log"])]
+        notes.setdefault(row["entry_id"], {}).update(dict.fromkeys(filter(None, said)))
+    return {entry_id: tuple(said) for entry_id, said in notes.items() if said}
 
 
 def _other_words(connection: sqlite3.Connection) -> Iterable[str]:

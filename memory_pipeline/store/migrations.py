@@ -343,7 +343,7 @@ _DRAFTS = (
         batch INTEGER NOT NULL,
         entry_id TEXT NOT NULL REFERENCES entries (entry_id) ON DELETE CASCADE,
         at REAL NOT NULL,
-        before TEXT NOT NULL
+        earlier TEXT NOT NULL
     ) STRICT
     """,
     "CREATE INDEX review_decisions_by_batch ON review_decisions (batch)",

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from reviewed import pass_review
+
 from memory_pipeline.config import Config, Phase1Config, Phase2Config
 from memory_pipeline.llm.port import ToolModel
 from memory_pipeline.phase2.consolidate import Phase2
@@ -17,8 +19,6 @@ from memory_pipeline.raw_memory import render_raw_memory
 from memory_pipeline.records import (
     Agent,
     Coverage,
-    Decider,
-    DraftLabel,
     Entry,
     EntryKind,
     EvidenceLine,
@@ -27,13 +27,10 @@ from memory_pipeline.records import (
     IndexedThread,
     JournalAction,
     JournalRecord,
-    Judgement,
     Memory,
     MemoryStatus,
     Operation,
     Phase2Counts,
-    Readiness,
-    ReviewStatus,
     RolloutFile,
     SelectedThread,
     Source,
@@ -321,20 +318,7 @@ class World:
 
     def pass_review(self) -> None:
         """Let pass every entry that is not judged yet."""
-        judged = [
-            Judgement(
-                entry_id=one.entry.entry_id,
-                coverage=one.coverage,
-                label=DraftLabel.NEW,
-                readiness=Readiness.READY_CANDIDATE,
-                rationale="",
-                nearest=(),
-                review_status=ReviewStatus.APPROVED,
-                decided_by=Decider.POLICY,
-            )
-            for one in self.store.drafts.unjudged("test")
-        ]
-        self.store.drafts.judge(judged, basis="test", now=self.clock.now())
+        pass_review(self.store, now=self.clock.now())
 
     def parts(
         self,

@@ -58,6 +58,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 def adopt(world: World) -> Phase2Counts:
     """Run phase two once, adopting."""
+    world.pass_review()
     return world.parts().run_once(adopt=True)
 
 

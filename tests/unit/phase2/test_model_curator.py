@@ -652,6 +652,7 @@ def test_poison_leaves_what_the_person_said_as_it_was(
     """Even a model that does all that it is told takes nothing of the person's away."""
     world.says("thread-b", entry("Squash before merging"))
     _poisoned(world)
+    world.pass_review()
     by_rules = world.parts().preview().memories
     server.script(script)
     assert world.curate().outcome is CONSOLIDATED

@@ -177,6 +177,7 @@ def test_the_difference_between_two_consolidations_is_told(world: World) -> None
 def test_a_preview_changes_nothing_and_says_what_will_change(world: World) -> None:
     """Neither the journal nor the store nor a file is touched by looking."""
     world.says("thread-c", entry("squash before merging"))
+    world.pass_review()
     world.write_handbook(lambda lines: [line for line in lines if "use npm" not in line])
     files, rows = world.files(), world.store.memories.every()
     preview = world.parts().preview()

@@ -148,8 +148,10 @@ def test_what_a_model_flagged_is_a_conflict() -> None:
 
 
 WORDS = st.sampled_from(
-    ["use", "pnpm", "npm", "ruff", "deploy", "main", "tests", "never", "always", "before", "commit"]
-    + ["port", "8080", "9090", "部署", "测试"]
+    [
+        *("use", "pnpm", "npm", "ruff", "deploy", "main", "tests", "never", "always", "before", "commit"),
+        *("port", "8080", "9090", "部署", "测试"),
+    ]
 )
 TEXTS = st.lists(WORDS, min_size=1, max_size=8).map(" ".join)
 

@@ -9,6 +9,7 @@ import pytest
 from phase2_world import DAY, NOW, World, entry, learned
 
 from memory_pipeline.config import ReviewConfig
+from memory_pipeline.forget.erasure import erasure_of, forgotten_texts
 from memory_pipeline.records import (
     Decider,
     Draft,
@@ -22,6 +23,7 @@ from memory_pipeline.records import (
     Speaker,
 )
 from memory_pipeline.review.run import Review
+from memory_pipeline.tombstones import Tombstone, TombstoneKind, Tombstones
 
 
 class Desk:
@@ -248,3 +250,36 @@ def test_a_failure_that_a_tool_showed_passes(world: World) -> None:
     world.says("thread-a", learned("make ship fails without a token.", kind=EntryKind.FAILURE))
     desk.pass_on()
     assert desk.told() == {"make ship fails without a token."}
+
+
+def test_a_note_with_forgotten_words_goes_and_the_decision_stays(world: World) -> None:
+    """Forgetting reaches what the person noted in review, and what undoing would bring back."""
+    desk = Desk(world, mode="manual")
+    world.says("thread-a", entry("Use pnpm."))
+    desk.run()
+    desk.review.approve(desk.entries("Use pnpm."), note="as Zanzibar said")
+    world.store.drafts.note(desk.draft("Use pnpm.").entry.entry_id, "ask Zanzibar again", now=NOW)
+    stones = Tombstones.of([Tombstone(kind=TombstoneKind.WORDS, value="Zanzibar")], now=NOW)
+    kept = world.store.forgetting.kept()
+    erasure = erasure_of(kept, stones)
+    assert set(forgotten_texts(kept, erasure)) == {"as Zanzibar said", "ask Zanzibar again"}
+    world.store.forgetting.erase(erasure, now=NOW)
+    draft = desk.draft("Use pnpm.")
+    assert (draft.review_status, draft.review_note) == (ReviewStatus.APPROVED, "")
+    assert [event.note for event in draft.review_log] == ["", ""]
+    assert world.store.drafts.undo() == []
+    assert not any("Zanzibar" in text for text in world.store.forgetting.texts())
+
+
+def test_forgetting_an_entry_takes_its_draft(world: World) -> None:
+    """With its notes, its fingerprint and the decisions about it."""
+    desk = Desk(world)
+    world.says("thread-a", entry("Use pnpm."))
+    desk.run()
+    desk.review.reject(desk.entries("Use pnpm."), note="no")
+    entry_id = desk.draft("Use pnpm.").entry.entry_id
+    stones = Tombstones.of([Tombstone(kind=TombstoneKind.ENTRY, value=entry_id)], now=NOW)
+    world.store.forgetting.erase(erasure_of(world.store.forgetting.kept(), stones), now=NOW)
+    assert world.store.drafts.get(entry_id) is None
+    assert world.store.drafts.rejections() == []
+    assert world.store.drafts.undo() == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reviewed import pass_review
 from store_samples import (
     NOW,
     enqueue,
@@ -22,6 +23,7 @@ def _store(store: Store, thread_id: str, said: list[str | Entry], *, now: float 
     enqueue(store, thread_id, content_digest=f"{digest}-{now}")
     done = extraction(thread_id, said)
     assert store.jobs.complete(lease(store, now=now), done, now=now)
+    pass_review(store, now=now)
     return done
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from reviewed import pass_review
 from store_samples import (
     LEASE_SECONDS,
     MAX_ATTEMPTS,
@@ -466,6 +467,7 @@ def test_a_gate_beside_done(store: Store, gate: Gate, shown: JobState) -> None:
     enqueue(store, "a")
     said = extraction("a", ["Run make lint."])
     assert store.jobs.complete(lease(store), said, now=NOW)
+    pass_review(store, now=NOW)
     store.jobs.set_gates({"a": gate})
     thread = thread_of(store, "a")
     assert (thread.state, thread.gate) == (shown, gate)

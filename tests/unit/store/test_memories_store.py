@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from reviewed import pass_review
 from store_samples import NOW, SCOPE, enqueue, extraction, lease
 
 from memory_pipeline.records import (
@@ -46,6 +47,7 @@ def _say(store: Store, thread_id: str, *said: str) -> list[str]:
     enqueue(store, thread_id)
     done = extraction(thread_id, said)
     assert store.jobs.complete(lease(store), done, now=NOW)
+    pass_review(store, now=NOW)
     return [spoken.entry_id for task in done.tasks for spoken in task.entries]
 
 
@@ -91,7 +93,7 @@ def test_withdrawn_entries_carry_no_memory_but_are_remembered_as_its_past(store:
 
 
 def test_placed_entries_are_not_offered_again(store: Store) -> None:
-    """Only standing entries that no memory rests on are left to place."""
+    """Only entries that passed the review and that no memory rests on are left to place."""
     said = _say(store, "a", "Use tabs.", "Run make lint.")
     _commit(store, _memory("m"), placements=[("m", said[0])])
     assert [spoken.entry_id for spoken in store.memories.unplaced_entries(["a", "nobody"])] == said[1:]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from reviewed import pass_review
 from store_samples import NOW, SCOPE, enqueue, entry, extraction, index, lease, rollout_file, thread_facts, thread_of
 
 from memory_pipeline.records import (
@@ -112,6 +113,7 @@ def test_a_vanished_file_leaves_its_row(store: Store) -> None:
     """The agents delete their logs: the thread and what it said stay, marked as no longer on disk."""
     enqueue(store, "a")
     assert store.jobs.complete(lease(store), extraction("a"), now=NOW)
+    pass_review(store, now=NOW)
     path = rollout_file("a").path
     store.threads.record_presence(returned=(), vanished=[path])
     assert not thread_of(store, "a").present
