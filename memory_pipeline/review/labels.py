@@ -30,6 +30,8 @@ _PASSING = re.compile(
     r"|这周|本周|这个月|本月|现在先|先别|还在失败|还没修好|挂了",
     re.IGNORECASE,
 )
+#: Commands, and titles of tasks in the words of their time.
+_QUOTED = re.compile(r"`[^`]*`|\"[^\"]*\"|“[^”]*”|「[^」]*」")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,7 +95,8 @@ class Labeller:
             key=lambda item: (-item[0], item[1].known_id),
         )
         nearest = tuple(one.known_id for alike, one in near if alike >= _SHOWN_FROM)[:_MOST_SHOWN]
-        if is_passing(f"{entry.statement} {entry.condition}"):
+        # What failed, and how it was mended, is told of the past: that it passed is no reason to forget it.
+        if entry.kind is not EntryKind.FAILURE and is_passing(f"{entry.statement} {entry.condition}"):
             return Labelled(label=DraftLabel.EPHEMERAL, rationale="holds for the moment only", nearest=nearest)
         by_person = is_persons_word(entry)
         contradicted = tuple(one for _, one in near if _contradict(one, entry, by_person=by_person))
@@ -140,8 +143,8 @@ class Labeller:
 
 
 def is_passing(text: str) -> bool:
-    """Whether a statement holds for the moment only."""
-    return _PASSING.search(text) is not None
+    """Whether a statement holds for the moment only. What it quotes does not count."""
+    return _PASSING.search(_QUOTED.sub(" ", text)) is not None
 
 
 def _say_the_same(one: Known, entry: Entry) -> bool:

@@ -342,7 +342,8 @@ def changed_files(task: SessionTask, outcome: TaskOutcome, told: list[EntryDraft
     listed = ", ".join(files[:_MOST_FILES]) + (
         f" and {len(files) - _MOST_FILES} more" if len(files) > _MOST_FILES else ""
     )
-    rows = [step.rows[0] for step in edits][:4]
+    # What the tool said of an edit shows that it was made; without that it would be the assistant's word alone.
+    rows = [*[step.rows[0] for step in edits][:3], edits[0].rows[-1]]
     rows = [*rows, task.answers[-1].number] if task.answers else rows
     return _entry(EntryKind.KNOWLEDGE, f'files changed for "{one_line(task.title, 60)}": {listed}', tuple(rows))
 

@@ -110,11 +110,19 @@ def test_what_holds_for_the_moment_only_is_ephemeral(text: str) -> None:
         "临时文件放在 tmp 目录。",
         "Keep the temporary files in /var/tmp.",
         "Never skip a failing test.",
+        'Files changed for "The date test is red today": src/date.ts.',
+        "`make today` rebuilds the index.",
     ],
 )
 def test_what_lasts_is_not_ephemeral(text: str) -> None:
     """A weekday, a temporary file and a failing test may all stand in a rule that lasts."""
     assert not is_passing(text)
+
+
+def test_a_failure_is_told_of_the_past() -> None:
+    """What was down, and how it came up again, is worth remembering."""
+    failure = entry("The build is broken without node 20 -> fixed by nvm.", kind=EntryKind.FAILURE)
+    assert Labeller([]).label(failure).label is DraftLabel.NEW
 
 
 def test_what_is_remembered_elsewhere_or_no_longer_counts_for_nothing() -> None:
