@@ -69,8 +69,28 @@ def test_the_list_of_macos_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "kind",
-    "nfs nfs4 NFS4 cifs smb3 smbfs afpfs 9p virtiofs drvfs vboxsf afs ceph lustre fuse fuse.glusterfs fuse.sshfs "
-    "fuse.rclone fuse.vmhgfs-fuse macfuse_sshfs".split(),
+    [
+        "nfs",
+        "nfs4",
+        "NFS4",
+        "cifs",
+        "smb3",
+        "smbfs",
+        "afpfs",
+        "9p",
+        "virtiofs",
+        "drvfs",
+        "vboxsf",
+        "afs",
+        "ceph",
+        "lustre",
+        "fuse",
+        "fuse.glusterfs",
+        "fuse.sshfs",
+        "fuse.rclone",
+        "fuse.vmhgfs-fuse",
+        "macfuse_sshfs",
+    ],
 )
 def test_what_is_served_from_elsewhere_counts_as_network(kind: str) -> None:
     """Remote folders, those of a virtual machine's host, clusters and whatever a program serves."""
