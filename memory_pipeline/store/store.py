@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
+from memory_pipeline.filesystems import file_system_of, is_network
 from memory_pipeline.store.citations import Citations
 from memory_pipeline.store.connection import open_database
 from memory_pipeline.store.extractions import Extractions
@@ -15,14 +17,23 @@ from memory_pipeline.store.journal import JournalEntries
 from memory_pipeline.store.ledger import Ledger
 from memory_pipeline.store.lineage import Lineage
 from memory_pipeline.store.memories import Memories
+from memory_pipeline.store.opening import enter
 from memory_pipeline.store.threads import Threads
 
 
 class Store:
     """Everything that is kept in the database of one state folder. Safe to use from several threads."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, file_system_of: Callable[[Path], str | None] = file_system_of) -> None:
+        """Open the database at ``path``; ``file_system_of`` tells the type of the file system that holds a folder.
+
+        Raises:
+            DamagedDatabaseError: it is damaged, and must be mended first.
+            StoreError: it can't be opened.
+        """
         self.path = path
+        self._use_wal = not is_network(file_system_of(path.parent))
+        self._use = enter(path, use_wal=self._use_wal)
         self._local = threading.local()
         self._opened: list[tuple[threading.Thread, sqlite3.Connection]] = []
         self._opening = threading.Lock()
@@ -35,7 +46,11 @@ class Store:
         self.journal = JournalEntries(self._connect)
         self.ledger = Ledger(self._connect)
         self.forgetting = Forgetting(self._connect)
-        self._connect()
+        try:
+            self._connect()
+        except BaseException:
+            self._use.release()
+            raise
 
     def close(self) -> None:
         """Close the connections of all threads; nothing may use the store afterwards."""
@@ -43,11 +58,12 @@ class Store:
             for _, connection in self._opened:
                 connection.close()
             self._opened.clear()
+        self._use.release()
 
     def _connect(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
-            connection = open_database(self.path)
+            connection = open_database(self.path, use_wal=self._use_wal)
             self._local.connection = connection
             with self._opening:
                 self._close_those_of_ended_threads()
