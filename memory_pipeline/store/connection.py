@@ -129,7 +129,7 @@ def own_error(error: sqlite3.DatabaseError, path: Path) -> StoreError:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or _IS_NO_TEXT in str(error):
         suspect(path)
-        return DamagedDatabaseError(f"{path}: the database is damaged ({error})")
+        return DamagedDatabaseError(f"{path}: the database is damaged ({error}); the next command mends it")
     return StoreError(f"{path}: {_REASONS.get(code) or error}")
 
 

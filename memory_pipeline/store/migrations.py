@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database, Migrations
 
 #: How many steps there are; stands in ``PRAGMA user_version`` once all are applied.
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -39,6 +39,11 @@ def schema_steps() -> Migrations:
     @steps()
     def history_journal_and_citations(database: Database) -> None:
         for statement in _HISTORY_JOURNAL_AND_CITATIONS:
+            database.execute(statement)
+
+    @steps()
+    def chores(database: Database) -> None:
+        for statement in _CHORES:
             database.execute(statement)
 
     return steps
@@ -306,4 +311,9 @@ _HISTORY_JOURNAL_AND_CITATIONS = (
     "CREATE INDEX citations_to_count ON citations (subject, subject_id) WHERE counted = 0",
     # Which set of tombstones this database and everything beside it was last brought in line with; at most one row.
     "CREATE TABLE tombstones_met (digest TEXT NOT NULL) STRICT",
+)
+
+_CHORES = (
+    # When each chore of the upkeep was last done.
+    "CREATE TABLE chores (name TEXT PRIMARY KEY, done_at REAL NOT NULL) STRICT",
 )

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from memory_pipeline.filesystems import file_system_of, is_network
 from memory_pipeline.store.citations import Citations
-from memory_pipeline.store.connection import open_database
+from memory_pipeline.store.connection import open_database, suspicion_of
+from memory_pipeline.store.copies import copy_database
 from memory_pipeline.store.extractions import Extractions
 from memory_pipeline.store.forgetting import Forgetting
 from memory_pipeline.store.jobs import Jobs
@@ -19,6 +20,7 @@ from memory_pipeline.store.lineage import Lineage
 from memory_pipeline.store.memories import Memories
 from memory_pipeline.store.opening import enter
 from memory_pipeline.store.threads import Threads
+from memory_pipeline.store.upkeep import Upkeep
 
 
 class Store:
@@ -32,6 +34,7 @@ class Store:
             StoreError: it can't be opened.
         """
         self.path = path
+        self.is_closed = False
         self._use_wal = not is_network(file_system_of(path.parent))
         self._use = enter(path, use_wal=self._use_wal)
         self._local = threading.local()
@@ -46,11 +49,26 @@ class Store:
         self.journal = JournalEntries(self._connect)
         self.ledger = Ledger(self._connect)
         self.forgetting = Forgetting(self._connect)
+        self.upkeep = Upkeep(self._connect, path)
         try:
             self._connect()
         except BaseException:
             self._use.release()
             raise
+
+    @property
+    def seems_damaged(self) -> bool:
+        """Whether a statement met a damaged page, here or in another process: close the store and have it mended."""
+        return suspicion_of(self.path).exists()
+
+    def copy_to(self, target: Path) -> None:
+        """Write all that is stored into a new file, beside whoever writes to the database.
+
+        Raises:
+            StoreError: it can't be read or copied.
+            OSError: the file can't be made.
+        """
+        copy_database(self._connect(), target)
 
     def close(self) -> None:
         """Close the connections of all threads; nothing may use the store afterwards."""
@@ -59,6 +77,7 @@ class Store:
                 connection.close()
             self._opened.clear()
         self._use.release()
+        self.is_closed = True
 
     def _connect(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
