@@ -113,14 +113,20 @@ class App:
         """
         if self.store.is_closed:
             self.store = self._open_store()  # it was to be mended at the last pass, and another process still used it
+        counts: RunCounts | None = None
         try:
             counts = self._run_once(options, on_index, on_extract)
         except StoreError:
             if not self.store.seems_damaged:
                 raise
-            return self._run_mended(options, on_index, on_extract)
+        except (ValueError, TypeError, KeyError):
+            # Either a fault of ours, or a row that says what none can say.
+            if not self.store.upkeep.find_faults():
+                raise
         # A phase tells a fault as its outcome, so that it is looked at here once more.
-        return self._run_mended(options, on_index, on_extract) if self.store.seems_damaged else counts
+        if counts is None or self.store.seems_damaged:
+            return self._run_mended(options, on_index, on_extract)
+        return counts
 
     def _run_mended(self, options: PassOptions, on_index: Progress | None, on_extract: Progress | None) -> RunCounts:
         """Mend the database, which a pass found damaged, and run the pass over."""

@@ -67,6 +67,8 @@ class Hand:
         tombstones = self._tombstones.current()
         missing = [record for record in records if record.record_id not in written]
         missing = [record for record in missing if not _is_forgotten(record, tombstones)]
+        said = self._store.extractions.said()
+        missing = [record for record in missing if (record.scope, record.statement) not in said]
         self.journal.append(missing)
         return len(missing)
 

@@ -10,10 +10,11 @@ import os
 from collections.abc import Collection, Mapping
 
 from memory_pipeline.phase2.baseline import Baseline
-from memory_pipeline.phase2.edits import SECTIONS, Told, told_by
+from memory_pipeline.phase2.edits import SECTIONS, told_by
 from memory_pipeline.phase2.layout import MEMORY_FILE
 from memory_pipeline.phase2.person import lines_of
 from memory_pipeline.phase2.places import Places
+from memory_pipeline.phase2.render import Saying
 from memory_pipeline.records import EntryKind, JournalAction, JournalRecord, Memory, MemoryStatus, Speaker, Usage
 from memory_pipeline.rollouts.journal import record_id_of
 from memory_pipeline.store.memories import LastConsolidation
@@ -43,16 +44,18 @@ def told_memories(baseline: Baseline, known: Collection[str], *, at: float) -> d
     lines = lines_of(baseline.rendered)
     if not len(lines) == len(baseline.line_memories) == len(baseline.line_scopes):
         return found
-    kind: EntryKind | None = None
-    for raw, memory_id, scope in zip(lines, baseline.line_memories, baseline.line_scopes, strict=True):
+    sayings = baseline.line_sayings if len(baseline.line_sayings) == len(lines) else [None] * len(lines)
+    section: EntryKind | None = None
+    for number, raw in enumerate(lines):
         line = raw.decode("utf-8", "replace").rstrip("\n")
         if line.startswith("#"):
-            kind = SECTIONS.get(line)
-        if memory_id is None or scope is None or kind is None or memory_id in known or memory_id in found:
+            section = SECTIONS.get(line)
+        memory_id, scope = baseline.line_memories[number], baseline.line_scopes[number]
+        if memory_id is None or scope is None or memory_id in known or memory_id in found:
             continue
-        told = told_by(line)
-        if told is not None:
-            found[memory_id] = _memory(memory_id, kind, scope, told, at)
+        saying = sayings[number] or _saying_in(line, section, at)
+        if saying is not None:
+            found[memory_id] = _memory(memory_id, scope, saying)
     return found
 
 
@@ -74,18 +77,27 @@ def records_of_rebuilt(memories: Mapping[str, Memory]) -> list[JournalRecord]:
     ]
 
 
-def _memory(memory_id: str, kind: EntryKind, scope: str, told: Told, at: float) -> Memory:
+def _saying_in(line: str, section: EntryKind | None, at: float) -> Saying | None:
+    """Read a line of a baseline that an earlier version wrote: as much as it tells."""
+    told = told_by(line)
+    if told is None or section is None:
+        return None
+    kind = told.kind if told.kind and section is EntryKind.PREFERENCE else section
+    return Saying(kind=kind, condition=told.condition, statement=told.statement, at=at)
+
+
+def _memory(memory_id: str, scope: str, saying: Saying) -> Memory:
     return Memory(
         memory_id=memory_id,
-        kind=told.kind or kind if kind is EntryKind.PREFERENCE else kind,
+        kind=saying.kind,
         scope=scope,
-        condition=told.condition,
-        statement=told.statement,
+        condition=saying.condition,
+        statement=saying.statement,
         status=MemoryStatus.ACTIVE,
         pinned=False,
-        first_seen=at,
-        last_confirmed=at,
-        learned_at=at,
+        first_seen=saying.at,
+        last_confirmed=saying.at,
+        learned_at=saying.at,
         superseded_by=None,
         reason="",
         entry_ids=(),

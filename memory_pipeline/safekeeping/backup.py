@@ -19,6 +19,7 @@ from memory_pipeline.errors import LockedError, MemoryPipelineError, UsageError
 from memory_pipeline.files import TEMPORARY_PREFIX, make_private_folder, sync_folder, write_whole
 from memory_pipeline.lock import os_lock
 from memory_pipeline.phase2.consolidate import workspace_lock_path
+from memory_pipeline.safekeeping.names import next_name
 from memory_pipeline.store.copies import faults_of_copy
 from memory_pipeline.store.store import Store
 
@@ -67,7 +68,7 @@ def back_up_if_due(config: Config, store: Store, clock: Clock) -> str | None:
             return f"no backup was made: {folder} needs {needed >> 20} MiB of free space"
         with _workspace(config):
             _sweep(folder)
-            _write(config, store, folder / _name_at(clock.now(), folder), now=clock.now())
+            _write(config, store, folder / next_name(folder, now=clock.now()), now=clock.now())
         _drop_old(folder)
     except LockedError:
         return None  # that run makes one, or the next
@@ -87,7 +88,7 @@ def back_up(config: Config, store: Store, clock: Clock, target: Path | None) -> 
     with _workspace(config):
         if target is None:
             make_private_folder(config.backups_path)
-            target = config.backups_path / _name_at(clock.now(), config.backups_path)
+            target = config.backups_path / next_name(config.backups_path, now=clock.now())
         elif os.path.lexists(target):
             raise UsageError(f"{target} is there already; name a path at which nothing stands")
         _write(config, store, target, now=clock.now())
@@ -238,15 +239,6 @@ def _workspace(config: Config) -> Any:
 
 def _covered_by(backup: Backup | None) -> tuple[int, float] | None:
     return (backup.consolidation_id, backup.published_at) if backup else None
-
-
-def _name_at(now: float, folder: Path) -> str:
-    """Return a name that sorts by time, and that nothing has yet."""
-    moment = (iso(now) or "").replace("-", "").replace(":", "").replace(".", "")
-    number = 0
-    while os.path.lexists(folder / f"{moment}-{number:02}"):
-        number += 1
-    return f"{moment}-{number:02}"
 
 
 def _drop_old(folder: Path) -> None:

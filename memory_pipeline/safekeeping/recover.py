@@ -16,9 +16,11 @@ from memory_pipeline.config import Config
 from memory_pipeline.errors import StoreError
 from memory_pipeline.files import FILE_MODE, make_private_folder, sync_folder, write_whole
 from memory_pipeline.safekeeping.backup import DATABASE, backups_in, faults_of_backup, read_manifest
+from memory_pipeline.safekeeping.names import next_name
 from memory_pipeline.store.connection import suspicion_of
 from memory_pipeline.store.copies import book_unknown_spending, carry_spending_over, make_empty_database
-from memory_pipeline.store.opening import SIDE_FILES, alone, faults_of, rebuild_indexes
+from memory_pipeline.store.opening import SIDE_FILES, alone, rebuild_indexes
+from memory_pipeline.store.upkeep import faults_of_unused
 
 #: So many folders of what was set aside are kept, the newest.
 MOST_KEPT = 2
@@ -63,12 +65,12 @@ def mend_database(config: Config, clock: Clock) -> str | None:
     with alone(path):
         reason = "it is gone"
         if not is_lost(config):
-            faults = faults_of(path, thorough=True) if path.exists() else []
+            faults = faults_of_unused(path) if path.exists() else []
             if not faults:
                 suspicion_of(path).unlink(missing_ok=True)
                 return None
             reason = faults[0]
-            if rebuild_indexes(path):
+            if rebuild_indexes(path) and not faults_of_unused(path):
                 suspicion_of(path).unlink(missing_ok=True)
                 return f"{path}: an index was damaged ({reason}); the indexes were built anew, and nothing was lost"
             _set_aside(config, reason, now=clock.now())
@@ -105,11 +107,7 @@ def new_set_aside(config: Config, *, reason: str, now: float, is_mended: bool = 
     """
     parent = config.set_aside_path
     make_private_folder(parent)
-    moment = "".join(character for character in iso(now) or "" if character.isalnum())
-    number = 0
-    while os.path.lexists(parent / f"{moment}-{number:02}"):
-        number += 1
-    folder = parent / f"{moment}-{number:02}"
+    folder = parent / next_name(parent, now=now)
     make_private_folder(folder)
     _note(folder, at=now, reason=reason, is_mended=is_mended, told=told)
     for old in sorted(path for path in parent.iterdir() if path.is_dir())[:-MOST_KEPT]:

@@ -25,7 +25,7 @@ def faults_of_used(path: Path) -> list[str]:
         with closing(connect(path)) as connection:
             faults = faults_in(connection, thorough=True)
     except DamagedDatabaseError as error:
-        faults = [str(error)]
+        faults = [error.reason]
     finally:
         use.release()
     if not faults and suspicion_of(path).exists():

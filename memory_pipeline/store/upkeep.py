@@ -9,12 +9,15 @@ import contextlib
 import shutil
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from memory_pipeline.clock import DAY_SECONDS
-from memory_pipeline.errors import StoreError
-from memory_pipeline.store.connection import BUSY_SECONDS, immediate, suspect
+from memory_pipeline.errors import DamagedDatabaseError, StoreError
+from memory_pipeline.store.connection import BUSY_SECONDS, connect, immediate, suspect
+from memory_pipeline.store.forgetting import Forgetting
+from memory_pipeline.store.migrations import SCHEMA_VERSION
 from memory_pipeline.store.opening import faults_in
 
 #: A session whose log is gone, and that gave nothing, is let go of so long after its last words.
@@ -74,7 +77,7 @@ class Upkeep:
 
     def find_faults(self) -> list[str]:
         """Look at every page and row; damage is noted beside the database as well, so that the next start mends it."""
-        faults = faults_in(self._connect(), thorough=True)
+        faults = _faults_over(self._connect)
         if faults:
             suspect(self._path)
         return faults
@@ -95,6 +98,31 @@ class Upkeep:
                 connection.execute("VACUUM")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         connection.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000:.0f}")
+
+
+def faults_of_unused(path: Path) -> list[str]:
+    """Return what is wrong with a database that nobody else uses; see find_faults.
+
+    Raises:
+        StoreError: it can't be opened or read.
+    """
+    try:
+        with closing(connect(path, alone=True)) as connection:
+            return _faults_over(lambda: connection)
+    except DamagedDatabaseError as error:
+        return [error.reason]
+
+
+def _faults_over(get_connection: Callable[[], sqlite3.Connection]) -> list[str]:
+    faults = faults_in(get_connection(), thorough=True)
+    if faults or get_connection().execute("PRAGMA user_version").fetchone()[0] != SCHEMA_VERSION:
+        return faults
+    try:
+        # As the program reads it: a value that none can have is no fault to SQLite.
+        Forgetting(get_connection).kept()
+    except (ValueError, TypeError, KeyError) as error:
+        return [f"a value can't be read ({type(error).__name__})"]
+    return []
 
 
 def _drop_citations(connection: sqlite3.Connection, now: float) -> int:
