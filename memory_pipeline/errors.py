@@ -47,6 +47,17 @@ class StoreError(MemoryPipelineError):
     """The database or the state folder can't be opened or written."""
 
 
+class DamagedDatabaseError(StoreError):
+    """What the database holds can't be read, or contradicts itself: it must be mended before anything is stored.
+
+    ``reason`` is what SQLite says of it, without the file's name.
+    """
+
+    def __init__(self, message: str, *, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
 class RolloutError(MemoryPipelineError):
     """A rollout can't be read: vanished, not a regular file, outside the home, no permission."""
 

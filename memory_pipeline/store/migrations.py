@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database, Migrations
 
 #: How many steps there are; stands in ``PRAGMA user_version`` once all are applied.
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -44,6 +44,11 @@ def schema_steps() -> Migrations:
     @steps()
     def drafts(database: Database) -> None:
         for statement in _DRAFTS:
+            database.execute(statement)
+
+    @steps()
+    def chores(database: Database) -> None:
+        for statement in _CHORES:
             database.execute(statement)
 
     return steps
@@ -348,4 +353,9 @@ _DRAFTS = (
     """,
     "CREATE INDEX review_decisions_by_batch ON review_decisions (batch)",
     "CREATE INDEX review_decisions_by_entry ON review_decisions (entry_id)",
+)
+
+_CHORES = (
+    # When each chore of the upkeep was last done.
+    "CREATE TABLE chores (name TEXT PRIMARY KEY, done_at REAL NOT NULL) STRICT",
 )

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
+from memory_pipeline.filesystems import file_system_of, is_network
 from memory_pipeline.store.citations import Citations
-from memory_pipeline.store.connection import open_database
+from memory_pipeline.store.connection import open_database, suspicion_of
+from memory_pipeline.store.copies import copy_database
 from memory_pipeline.store.drafts import Drafts
 from memory_pipeline.store.extractions import Extractions
 from memory_pipeline.store.forgetting import Forgetting
@@ -16,14 +19,25 @@ from memory_pipeline.store.journal import JournalEntries
 from memory_pipeline.store.ledger import Ledger
 from memory_pipeline.store.lineage import Lineage
 from memory_pipeline.store.memories import Memories
+from memory_pipeline.store.opening import enter
 from memory_pipeline.store.threads import Threads
+from memory_pipeline.store.upkeep import Upkeep
 
 
 class Store:
     """Everything that is kept in the database of one state folder. Safe to use from several threads."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, file_system_of: Callable[[Path], str | None] = file_system_of) -> None:
+        """Open the database at ``path``; ``file_system_of`` tells the type of the file system that holds a folder.
+
+        Raises:
+            DamagedDatabaseError: it is damaged, and must be mended first.
+            StoreError: it can't be opened.
+        """
         self.path = path
+        self.is_closed = False
+        self._use_wal = not is_network(file_system_of(path.parent))
+        self._use = enter(path, use_wal=self._use_wal)
         self._local = threading.local()
         self._opened: list[tuple[threading.Thread, sqlite3.Connection]] = []
         self._opening = threading.Lock()
@@ -37,7 +51,26 @@ class Store:
         self.journal = JournalEntries(self._connect)
         self.ledger = Ledger(self._connect)
         self.forgetting = Forgetting(self._connect)
-        self._connect()
+        self.upkeep = Upkeep(self._connect, path)
+        try:
+            self._connect()
+        except BaseException:
+            self._use.release()
+            raise
+
+    @property
+    def seems_damaged(self) -> bool:
+        """Whether a statement met a damaged page, here or in another process: close the store and have it mended."""
+        return suspicion_of(self.path).exists()
+
+    def copy_to(self, target: Path) -> None:
+        """Write all that is stored into a new file, beside whoever writes to the database.
+
+        Raises:
+            StoreError: it can't be read or copied.
+            OSError: the file can't be made.
+        """
+        copy_database(self._connect(), target)
 
     def close(self) -> None:
         """Close the connections of all threads; nothing may use the store afterwards."""
@@ -45,11 +78,13 @@ class Store:
             for _, connection in self._opened:
                 connection.close()
             self._opened.clear()
+        self._use.release()
+        self.is_closed = True
 
     def _connect(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
-            connection = open_database(self.path)
+            connection = open_database(self.path, use_wal=self._use_wal)
             self._local.connection = connection
             with self._opening:
                 self._close_those_of_ended_threads()
