@@ -18,11 +18,14 @@ STOP_SECONDS = 9.0
 
 @contextmanager
 def stoppable(
-    *, on_stop: Callable[[], None] = lambda: None, on_hangup: Callable[[], None] | None = None
+    *,
+    on_stop: Callable[[], None] = lambda: None,
+    on_hangup: Callable[[], None] | None = None,
+    stop_seconds: float = STOP_SECONDS,
 ) -> Iterator[threading.Event]:
     """Turn SIGINT and SIGTERM into an event that work looks at, and into a call of ``on_stop``.
 
-    A second signal ends the program at once, and so does work that goes on for STOP_SECONDS after the first: leases
+    A second signal ends the program at once, and so does work that goes on for ``stop_seconds`` after the first: leases
     that it still holds run out by themselves. SIGHUP calls ``on_hangup``; without one, it asks to stop where it comes
     from a terminal that closed, and is ignored where there is no terminal.
     """
@@ -33,7 +36,7 @@ def stoppable(
             os._exit(EXIT_INTERRUPTED)
         stop.set()
         on_stop()
-        deadline = threading.Timer(STOP_SECONDS, _leave)
+        deadline = threading.Timer(stop_seconds, _leave)
         deadline.daemon = True
         deadline.start()
         deadlines.append(deadline)
