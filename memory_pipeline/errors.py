@@ -47,6 +47,10 @@ class StoreError(MemoryPipelineError):
     """The database or the state folder can't be opened or written."""
 
 
+class ServiceError(MemoryPipelineError):
+    """The system that is to run the service refused, or can't be asked."""
+
+
 class RolloutError(MemoryPipelineError):
     """A rollout can't be read: vanished, not a regular file, outside the home, no permission."""
 
