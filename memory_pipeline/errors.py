@@ -58,6 +58,10 @@ class DamagedDatabaseError(StoreError):
         self.reason = reason
 
 
+class ServiceError(MemoryPipelineError):
+    """The system that is to run the service refused, or can't be asked."""
+
+
 class RolloutError(MemoryPipelineError):
     """A rollout can't be read: vanished, not a regular file, outside the home, no permission."""
 
