@@ -20,6 +20,10 @@ MESSAGE_MAX_CHARS = 200
 LONGEST_RETRY_AFTER_SECONDS = 31 * DAY_SECONDS  # a longer one is taken for a mistake of the server
 
 
+#: How the message of a session begins that was too long, so that its next try sends less of it.
+TOO_LONG_PREFIX = "too long"
+
+
 class TooLongError(AnswerError):
     """The input does not fit into the model. The same input must not be sent again."""
 

@@ -9,7 +9,7 @@ from memory_pipeline.clock import Clock
 from memory_pipeline.config import ModelConfig
 from memory_pipeline.errors import AnswerError
 from memory_pipeline.llm.client import ModelClient, Spent
-from memory_pipeline.llm.port import Conversation, Tool, ToolCall, ToolResult, Turn
+from memory_pipeline.llm.port import Conversation, Meter, Tool, ToolCall, ToolResult, Turn
 from memory_pipeline.llm.quoted import without_surrogates
 from memory_pipeline.llm.wire import Said, answer_text, conversation_arguments, estimated_tokens, tool_calls, usage_of
 
@@ -22,7 +22,7 @@ class OpenAIToolModel:
         model: ModelConfig,
         *,
         api_key: str | None,
-        before_request: Callable[[int], None] | None = None,
+        meter: Meter | None = None,
         clock: Clock | None = None,
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] | None = None,
@@ -37,7 +37,7 @@ class OpenAIToolModel:
         self._client = ModelClient(
             model,
             api_key=api_key,
-            before_request=before_request,
+            meter=meter,
             clock=clock,
             monotonic=monotonic,
             sleep=sleep,
