@@ -13,7 +13,7 @@ from memory_pipeline.config import ModelConfig
 from memory_pipeline.errors import AnswerError
 from memory_pipeline.llm.answers import read_answer
 from memory_pipeline.llm.client import ModelClient, Spent
-from memory_pipeline.llm.faults import TOO_LONG_PREFIX, TooLongError
+from memory_pipeline.llm.faults import TOO_LONG_PREFIX, Asked, TooLongError, fault_of_limit, speaks_of_a_limit
 from memory_pipeline.llm.port import Meter
 from memory_pipeline.llm.rows import shorten, show_rows
 from memory_pipeline.llm.templates import load_template
@@ -115,15 +115,18 @@ class OpenAIExtractor:
         envelope = self._client.ask(
             arguments, [self._system, user, SCHEMA_TEXT], asked=asked, deadline=deadline, spent=spent
         )
-        return self._read(envelope, spent)
+        return self._read(envelope, asked, spent)
 
-    def _read(self, envelope: dict[str, Any], spent: Spent) -> ExtractionAnswer:
+    def _read(self, envelope: dict[str, Any], asked: Asked, spent: Spent) -> ExtractionAnswer:
+        text = ""
         try:
             text = answer_text(self._model.wire_api, envelope)
             if usage_of(envelope).output_tokens is None:
                 spent.output_tokens += estimated_tokens([text])
             answer = read_answer(text)
         except AnswerError as error:
+            if speaks_of_a_limit(text):
+                raise fault_of_limit(asked) from None
             raise spent.on(error) from None
         return ExtractionAnswer(
             rollout_summary=answer.rollout_summary,

@@ -9,6 +9,7 @@ from memory_pipeline.clock import Clock
 from memory_pipeline.config import ModelConfig
 from memory_pipeline.errors import AnswerError
 from memory_pipeline.llm.client import ModelClient, Spent
+from memory_pipeline.llm.faults import fault_of_limit, speaks_of_a_limit
 from memory_pipeline.llm.port import Conversation, Meter, Tool, ToolCall, ToolResult, Turn
 from memory_pipeline.llm.quoted import without_surrogates
 from memory_pipeline.llm.wire import Said, answer_text, conversation_arguments, estimated_tokens, tool_calls, usage_of
@@ -90,11 +91,12 @@ class _Talk:
             said=self._said,
             max_output_tokens=self._client.most_output_tokens,
         )
+        asked = self._client.asked(self._model.curating_model_key, self._model.curating_model, "\n".join(words))
         spent = Spent()
         envelope = self._client.ask(
             arguments,
             [self._system, *(f"{tool.description}{tool.parameters}" for tool in self._tools), *words],
-            asked=self._client.asked(self._model.curating_model_key, self._model.curating_model, "\n".join(words)),
+            asked=asked,
             deadline=deadline,
             spent=spent,
         )
@@ -103,6 +105,8 @@ class _Talk:
         except AnswerError as error:
             raise spent.on(error) from None
         calls = tuple(map(_clean, tool_calls(self._model.wire_api, envelope)))
+        if not calls and len(self._said) == 1 and speaks_of_a_limit(text):
+            raise fault_of_limit(asked)
         if usage_of(envelope).output_tokens is None:
             spent.output_tokens += estimated_tokens([text, *(call.arguments for call in calls)])
         self._said.append((text, calls))

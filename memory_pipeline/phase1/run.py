@@ -52,6 +52,10 @@ logger = logging.getLogger(__name__)
 
 #: From this fault of the provider on, a 5xx or timeout counts as the thread's own, if others succeed meanwhile.
 SUSPECT_FROM_FAULT = 3
+#: From so many threads in a row that get the same useless answer on, it is the provider's fault and not theirs.
+USELESS_ANSWERS_IN_A_ROW = 5
+#: How the reason of a rest begins that such answers brought about.
+_USELESS = "no usable answer to several sessions in a row"
 #: How long workers may take to notice that the run was stopped, before their jobs are given back from here.
 STOP_GRACE_SECONDS = 5.0
 
@@ -230,7 +234,12 @@ class Phase1:
                 outcome = "failed"
                 work.count("failed")
         except (AnswerError, CapReachedError, RolloutError) as error:
-            if self._store_thread_fault(lease, str(error), is_final=isinstance(error, _NothingLeftToCutError)):
+            if self._is_providers_fault(lease, error, work):
+                is_stored = self._store_provider_fault(lease, ProviderError(f"{_USELESS}: {error}"))
+            else:
+                is_final = isinstance(error, _NothingLeftToCutError)
+                is_stored = self._store_thread_fault(lease, str(error), is_final=is_final)
+            if is_stored:
                 outcome = "failed"
                 work.count("failed", getattr(error, "input_tokens", 0), getattr(error, "output_tokens", 0))
         except ConfigError:
@@ -323,6 +332,16 @@ class Phase1:
     def _deadline_seconds(self) -> float:
         # One answer, and the retries that are worth it; heartbeats keep the lease alive meanwhile.
         return min(2 * self._config.model.timeout_seconds + 10, self._config.phase1.max_seconds_per_job)
+
+    def _is_providers_fault(self, lease: Lease, error: Exception, work: _Work) -> bool:
+        """Whether a useless answer tells of the provider: many threads in a row got the same, or it rested for that."""
+        if not isinstance(error, AnswerError) or not self._config.model.is_paid:
+            return False
+        if str(error).startswith(TOO_LONG_PREFIX):  # that is the session, and the next try sends less of it
+            return False
+        in_a_row = work.note_useless(lease.thread.thread_id, str(error))
+        rest = self._store.jobs.provider_rest(self._config.model.provider)
+        return in_a_row >= USELESS_ANSWERS_IN_A_ROW or (rest.failures > 0 and (rest.reason or "").startswith(_USELESS))
 
     def _store_provider_fault(self, lease: Lease, error: ProviderError) -> bool:
         """Store a fault of the provider, or of the thread where others succeed; false when the lease was lost."""
@@ -421,6 +440,8 @@ class _Work:
     problems: list[str] = field(default_factory=list)
     surprise: Exception | None = None
     finished: threading.Event = field(default_factory=threading.Event)
+    _useless: str = ""  # what the answers in a row have in common
+    _useless_threads: set[str] = field(default_factory=set)
     _turns: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _leases: dict[str, Lease] = field(default_factory=dict)
@@ -467,9 +488,19 @@ class _Work:
         with self._lock:
             return (lease.thread.thread_id, lease.fence) in self._lost
 
+    def note_useless(self, thread_id: str, reason: str) -> int:
+        """Note an answer that can't be used; returns how many threads in a row got one for the same reason."""
+        with self._lock:
+            if reason != self._useless:
+                self._useless, self._useless_threads = reason, set()
+            self._useless_threads.add(thread_id)
+            return len(self._useless_threads)
+
     def count(self, outcome: str, input_tokens: int = 0, output_tokens: int = 0) -> None:
         """Count one ended job."""
         with self._lock:
+            if outcome != "failed":
+                self._useless_threads.clear()
             self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
             self.input_tokens += input_tokens
             self.output_tokens += output_tokens
