@@ -11,6 +11,7 @@ from memory_pipeline.budget import PaidHold, paid_hold, project_holds, quota_is_
 from memory_pipeline.cli.output import counted, printable
 from memory_pipeline.clock import DAY_SECONDS, WEEK_SECONDS, iso
 from memory_pipeline.config import Config
+from memory_pipeline.errors import StoreError
 from memory_pipeline.store.store import Store
 
 
@@ -43,8 +44,8 @@ def status_document(config: Config, store: Store, *, now: float) -> dict[str, An
             "retry_at": iso(last.retry_at) if last and last.state != "done" else None,
         },
         "tokens": {
-            "last_day": store.ledger.spent(since=now - DAY_SECONDS),
-            "last_week": store.ledger.spent(since=now - WEEK_SECONDS),
+            "last_day": _spent(store, since=now - DAY_SECONDS),
+            "last_week": _spent(store, since=now - WEEK_SECONDS),
             "daily_cap": config.budget.daily_tokens,
             "weekly_cap": config.budget.weekly_tokens,
             "project_daily_cap": config.budget.project_daily_tokens,
@@ -59,6 +60,13 @@ def status_document(config: Config, store: Store, *, now: float) -> dict[str, An
             "holds_paid_work": quota_is_low(config, limits, now=now),
         },
     }
+
+
+def _spent(store: Store, *, since: float) -> int | None:
+    try:
+        return store.ledger.spent(since=since)
+    except StoreError:
+        return None  # the hold of paid work says why
 
 
 def _hold_document(hold: PaidHold) -> dict[str, Any]:
@@ -99,7 +107,8 @@ def _print_cost(document: dict[str, Any]) -> None:
     if document["provider"] != "openai" and not tokens["last_week"]:
         return
     caps = f"{tokens['daily_cap'] or 'no cap'} a day, {tokens['weekly_cap'] or 'no cap'} a week"
-    click.echo(f"Tokens:    {tokens['last_day']} in the last day, {tokens['last_week']} in seven days ({caps})")
+    day, week = ("an unknown number" if one is None else one for one in (tokens["last_day"], tokens["last_week"]))
+    click.echo(f"Tokens:    {day} in the last day, {week} in seven days ({caps})")
     for hold in [*([document["paid_hold"]] if document["paid_hold"] else []), *document["project_holds"]]:
         click.echo(f"Paid work: {printable(hold['reason'])}")
     if not document["rate_limit"]["snapshots"]:
