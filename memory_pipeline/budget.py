@@ -238,12 +238,12 @@ class Tab:
         caps = self._caps
         if self._requests >= caps.requests:
             raise CapReachedError(
-                f"{self._what} did not come to an end within {caps.requests_key} ({caps.requests}); raise it, or use "
+                f"{self._what} did not finish within {caps.requests_key} ({caps.requests}); raise it, or use "
                 "another model"
             )
         if self._tokens + tokens > caps.tokens:
             raise CapReachedError(
-                f"{self._what} did not come to an end within {caps.tokens_key} ({caps.tokens}): the next request needs "
+                f"{self._what} did not finish within {caps.tokens_key} ({caps.tokens}): the next request needs "
                 f"about {tokens} tokens, and {self._tokens} are used; raise it, or use another model"
             )
 
