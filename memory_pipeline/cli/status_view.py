@@ -7,10 +7,11 @@ from typing import Any
 
 import click
 
+from memory_pipeline.budget import PaidHold, paid_hold, project_holds, quota_is_low
 from memory_pipeline.cli.output import counted, printable
 from memory_pipeline.clock import DAY_SECONDS, WEEK_SECONDS, iso
 from memory_pipeline.config import Config
-from memory_pipeline.phase1.gates import quota_is_low
+from memory_pipeline.errors import StoreError
 from memory_pipeline.store.store import Store
 
 
@@ -21,6 +22,7 @@ def status_document(config: Config, store: Store, *, now: float) -> dict[str, An
     last = store.memories.last_consolidation()
     success = store.memories.last_success()
     limits = store.threads.rate_limits()
+    hold = paid_hold(config, store, now)
     retries = [store.jobs.next_retry_at(now=now), rest.rest_until if is_resting else None]
     next_retry_at = max((at for at in retries if at is not None), default=None) if retries[0] is not None else None
     return {
@@ -42,16 +44,33 @@ def status_document(config: Config, store: Store, *, now: float) -> dict[str, An
             "retry_at": iso(last.retry_at) if last and last.state != "done" else None,
         },
         "tokens": {
-            "last_day": store.ledger.spent(since=now - DAY_SECONDS),
-            "last_week": store.ledger.spent(since=now - WEEK_SECONDS),
+            "last_day": _spent(store, since=now - DAY_SECONDS),
+            "last_week": _spent(store, since=now - WEEK_SECONDS),
             "daily_cap": config.budget.daily_tokens,
             "weekly_cap": config.budget.weekly_tokens,
+            "project_daily_cap": config.budget.project_daily_tokens,
+            "project_weekly_cap": config.budget.project_weekly_tokens,
         },
+        "paid_hold": _hold_document(hold) if hold else None,
+        "project_holds": [
+            {"project": project, **_hold_document(one)} for project, one in project_holds(config, store, now).items()
+        ],
         "rate_limit": {
             "snapshots": len([limit for limit in limits if limit.resets_at is not None and limit.resets_at > now]),
             "holds_paid_work": quota_is_low(config, limits, now=now),
         },
     }
+
+
+def _spent(store: Store, *, since: float) -> int | None:
+    try:
+        return store.ledger.spent(since=since)
+    except StoreError:
+        return None  # the hold of paid work says why
+
+
+def _hold_document(hold: PaidHold) -> dict[str, Any]:
+    return {"reason": hold.reason, "opens_at": iso(hold.opens_at)}
 
 
 def print_status(document: dict[str, Any], command: Callable[[str], str]) -> None:
@@ -88,9 +107,9 @@ def _print_cost(document: dict[str, Any]) -> None:
     if document["provider"] != "openai" and not tokens["last_week"]:
         return
     caps = f"{tokens['daily_cap'] or 'no cap'} a day, {tokens['weekly_cap'] or 'no cap'} a week"
-    click.echo(f"Tokens:    {tokens['last_day']} in the last day, {tokens['last_week']} in seven days ({caps})")
-    rate_limit = document["rate_limit"]
-    if rate_limit["holds_paid_work"]:
-        click.echo("Quota:     an agent's own quota is low: paid work holds")
-    elif not rate_limit["snapshots"]:
+    day, week = ("an unknown number" if one is None else one for one in (tokens["last_day"], tokens["last_week"]))
+    click.echo(f"Tokens:    {day} in the last day, {week} in seven days ({caps})")
+    for hold in [*([document["paid_hold"]] if document["paid_hold"] else []), *document["project_holds"]]:
+        click.echo(f"Paid work: {printable(hold['reason'])}")
+    if not document["rate_limit"]["snapshots"]:
         click.echo("Quota:     no current rate-limit snapshot in the logs, so none holds paid work")

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database, Migrations
 
 #: How many steps there are; stands in ``PRAGMA user_version`` once all are applied.
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -49,6 +49,11 @@ def schema_steps() -> Migrations:
     @steps()
     def chores(database: Database) -> None:
         for statement in _CHORES:
+            database.execute(statement)
+
+    @steps()
+    def cost_of_calls(database: Database) -> None:
+        for statement in _COST_OF_CALLS:
             database.execute(statement)
 
     return steps
@@ -358,4 +363,19 @@ _DRAFTS = (
 _CHORES = (
     # When each chore of the upkeep was last done.
     "CREATE TABLE chores (name TEXT PRIMARY KEY, done_at REAL NOT NULL) STRICT",
+)
+
+_COST_OF_CALLS = (
+    # What the provider said that a call took, as it said it; null where it said nothing that could be read.
+    "ALTER TABLE ledger ADD COLUMN reported_tokens INTEGER",
+    # How many calls a row tells of: older ones are summed up by day.
+    "ALTER TABLE ledger ADD COLUMN calls INTEGER NOT NULL DEFAULT 1",
+    # The last call that a cap forbade, of one project or ('') of the whole: what paid work waits to have room for.
+    """
+    CREATE TABLE refused_calls (
+        scope TEXT PRIMARY KEY,
+        tokens INTEGER NOT NULL,
+        at REAL NOT NULL
+    ) STRICT
+    """,
 )
