@@ -322,7 +322,12 @@ class App:
         from memory_pipeline.llm.openai_adapter import OpenAIExtractor
         from memory_pipeline.phase1.paid import PaidExtractor
 
-        paid = PaidExtractor(self.config, self.store, self.clock)
+        paid = PaidExtractor(
+            self.config,
+            self.store,
+            self.clock,
+            is_ours=lambda thread_id: self.store.jobs.is_held(thread_id, owner=self._owner),
+        )
         return paid.wrap(
             OpenAIExtractor(
                 self.config.model,

@@ -43,6 +43,10 @@ class InterruptedRunError(MemoryPipelineError):
     exit_code: ClassVar[int] = 130
 
 
+class LostLeaseError(MemoryPipelineError):
+    """Another run took over the job that was worked on: nothing more is sent or written for it here."""
+
+
 class StoreError(MemoryPipelineError):
     """The database or the state folder can't be opened or written."""
 

@@ -20,6 +20,7 @@ from memory_pipeline.errors import (
     CapReachedError,
     ConfigError,
     InterruptedRunError,
+    LostLeaseError,
     ProviderError,
     RolloutError,
     StoreError,
@@ -225,6 +226,8 @@ class Phase1:
             self._store.jobs.give_back(lease)
             if isinstance(error, BudgetHoldError):
                 goes_on = self._hold(lease, error, work)
+        except LostLeaseError:
+            outcome = "lost"
         except VanishedError:
             outcome = "vanished"
             self._store.jobs.give_back(lease)

@@ -145,6 +145,13 @@ class Jobs:
                     held.add(lease.thread.thread_id)
         return held
 
+    def is_held(self, thread_id: str, *, owner: str) -> bool:
+        """Whether a thread's job is running, and leased to this owner."""
+        row = self._connect().execute(
+            "SELECT 1 FROM jobs WHERE thread_id = ? AND state = 'running' AND owner = ?", (thread_id, owner)
+        )
+        return row.fetchone() is not None
+
     def complete(self, lease: Lease, extraction: Extraction, *, now: float, provider: str | None = None) -> bool:
         """Store the outcome of an extraction together with the end of its job; false when the lease was lost."""
         state = JobState.NO_OUTPUT if extraction.is_empty else JobState.DONE

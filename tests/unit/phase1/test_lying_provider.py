@@ -67,7 +67,7 @@ def build(store: Store, server: ModelServer, wire_api: str) -> Iterator[Build]:
             context_window_tokens=WINDOW,
         )
         config = Config(model=model, budget=BudgetConfig(**budget), phase1=phase1 or Phase1Config())
-        paid = PaidExtractor(config, store, FixedClock())
+        paid = PaidExtractor(config, store, FixedClock(), is_ours=lambda _thread: True)
         built.append(
             paid.wrap(OpenAIExtractor(model, api_key=None, meter=paid, clock=FixedClock(), sleep=lambda _seconds: None))
         )

@@ -13,7 +13,7 @@ from store_samples import NOW
 from memory_pipeline.budget import LEAST_ANSWER_TOKENS, JobCaps, Tab, paid_hold, project_holds
 from memory_pipeline.clock import DAY_SECONDS, WEEK_SECONDS
 from memory_pipeline.config import BudgetConfig, Config, ModelConfig
-from memory_pipeline.errors import BudgetHoldError, CapReachedError
+from memory_pipeline.errors import BudgetHoldError, CapReachedError, LostLeaseError
 from memory_pipeline.llm.port import Taken
 from memory_pipeline.phase1.paid import PaidExtractor
 from memory_pipeline.records import Evidence, ExtractionAnswer, Gate, RateLimit, Speaker
@@ -273,10 +273,26 @@ class Inner:
 def test_the_extractor_books_on_thread_project_and_model(store: Store) -> None:
     """The row says for what it was paid; closing reaches the inner extractor."""
     inner = Inner()
-    paid = PaidExtractor(_config(), store, FixedClock()).wrap(inner)
+    paid = PaidExtractor(_config(), store, FixedClock(), is_ours=lambda _thread: True).wrap(inner)
     inner.ask = paid.before_request
     paid.extract(SEEN)
     (day,) = store.ledger.by_day(since=0)
     assert (day.scope, day.phase, day.model, day.unbooked_tokens) == (SEEN.scope, "phase1", "model-x", 20)
     paid.close()
     assert inner.closed == 1
+
+
+def test_nothing_is_sent_for_a_thread_that_another_run_took_over(store: Store) -> None:
+    """Not even the second request of one that was begun; nothing more is reserved."""
+    inner, answers = Inner(), iter([True, False])
+    paid = PaidExtractor(_config(), store, FixedClock(), is_ours=lambda _thread: next(answers)).wrap(inner)
+
+    def ask_twice(**tokens: int) -> None:
+        paid.before_request(**tokens)
+        paid.before_request(**tokens)
+
+    inner.ask = ask_twice
+    with pytest.raises(LostLeaseError, match="another run took it over"):
+        paid.extract(SEEN)
+    (day,) = store.ledger.by_day(since=0)
+    assert day.unbooked_tokens == 20

@@ -28,6 +28,7 @@ from memory_pipeline.errors import (
     CapReachedError,
     ConfigError,
     InterruptedRunError,
+    LostLeaseError,
     ProviderError,
     StoreError,
 )
@@ -643,7 +644,16 @@ def _taken_over(machine: Machine) -> None:
     other.close()
 
 
-@pytest.mark.parametrize("end", [says, raising(AnswerError("bad")), raising(ProviderError("500")), raising(KeyError())])
+@pytest.mark.parametrize(
+    "end",
+    [
+        says,
+        raising(AnswerError("bad")),
+        raising(ProviderError("500")),
+        raising(LostLeaseError("gone")),
+        raising(KeyError()),
+    ],
+)
 def test_a_lost_lease_counts_and_stores_nothing(machine: Machine, end: Answer) -> None:
     """Whatever a worker comes back with after its job was taken over, the job is the other's."""
     machine.session(0)

@@ -619,3 +619,16 @@ def test_waits_of_an_ordinary_length_are_left_alone(store: Store) -> None:
     assert store.jobs.fail(lease(store), "no", now=NOW, retry_at=NOW + 86_400, max_attempts=MAX_ATTEMPTS)
     store.jobs.shorten_waits(now=NOW)
     assert ask(store).outcome is ClaimOutcome.NOTHING_DUE
+
+
+def test_a_job_is_held_by_its_owner_while_it_runs(store: Store) -> None:
+    """Not by another, not by one that was taken over, and not once it is done."""
+    enqueue(store, "a")
+    lease(store, owner="one")
+    assert store.jobs.is_held("a", owner="one")
+    assert not store.jobs.is_held("a", owner="two")
+    assert not store.jobs.is_held("nobody", owner="one")
+    later = lease(store, now=NOW + 10_000, owner="two")
+    assert not store.jobs.is_held("a", owner="one")
+    assert store.jobs.complete(later, extraction("a"), now=NOW + 10_000)
+    assert not store.jobs.is_held("a", owner="two")
