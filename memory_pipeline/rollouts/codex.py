@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, TypedDict, TypeVar
 
 import msgspec
@@ -51,7 +52,6 @@ from memory_pipeline.rollouts.codex_words import (
     typed_part,
 )
 from memory_pipeline.rollouts.grammar import (
-    PASSED,
     Doubt,
     Draft,
     LineCounts,
@@ -66,7 +66,16 @@ from memory_pipeline.rollouts.grammar import (
     table,
     text_or_none,
 )
-from memory_pipeline.rollouts.jsonl import MAX_TEXT_CHARS, RawLine, SkippedLines, decode_line, look_at
+from memory_pipeline.rollouts.jsonl import (
+    LONG_LINE_BYTES,
+    MAX_TEXT_CHARS,
+    MEDIA_RUN_BYTES,
+    UNLIKE_SHAPE,
+    RawLine,
+    SkippedLines,
+    decode_line,
+    with_texts_cut,
+)
 from memory_pipeline.rollouts.paths import folder_of
 from memory_pipeline.rollouts.times import to_seconds
 from memory_pipeline.rollouts.wrappers import is_set
@@ -137,11 +146,12 @@ _LEAN_LINE = msgspec.json.Decoder(_LeanLine)
 _RATE_LIMITS = re.compile(rb'"used_percent":\s*\d')
 
 
-_SILENT = frozenset(
-    {("response_item", name) for name in SILENT_ITEMS} | {("event_msg", name) for name in SILENT_EVENTS}
-)
+# What a line raises that is not one object of that shape, or has no payload.
+_UNLIKE_LINE = (*UNLIKE_SHAPE, KeyError)
+_NONE: frozenset[str] = frozenset()
+_SILENT = {"response_item": SILENT_ITEMS, "event_msg": SILENT_EVENTS}
 _GLANCED_CALLS = frozenset({"function_call", "custom_tool_call"})
-_GLANCED_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
+_GLANCED = _GLANCED_CALLS | {"function_call_output", "custom_tool_call_output"}
 
 
 class CodexGrammar:
@@ -173,29 +183,58 @@ class CodexGrammar:
         self._line: RawLine | None = None
         self._at: float | None = None
 
-    def glance(self, raw: bytes) -> Record | None:
+    def glances(self, raws: Sequence[bytes]) -> Iterator[tuple[int, Record | None]]:
         """Pass by what repeats or measures: compacted history, world state, token counts, reasoning."""
-        record = look_at(raw, _LEAN_LINE if self._is_lean else _LINE)
-        if record is None:
-            return None
-        kind, payload = record.get("type"), record.get("payload")
-        if payload is None:
-            return None
-        what = payload.get("type")
-        if kind in SILENT_LINES or (kind, what) in _SILENT:
-            pass
-        elif kind == "response_item" and what in _GLANCED_CALLS:
-            return record if not self._is_lean or _is_plain_call(payload) else None
-        elif kind == "response_item" and what in _GLANCED_OUTPUTS:
-            return record if not self._is_lean or self._is_plain_output(payload) else None
-        elif kind == "event_msg" and what == "token_count":
+        decode = _LEAN_LINE.decode if self._is_lean else _LINE.decode
+        times: list[Any] = []  # of the lines that are passed by
+        for position, raw in enumerate(raws):
+            try:
+                record = decode(raw)
+                payload = record["payload"]
+            except _UNLIKE_LINE:
+                yield position, None
+                continue
+            kind, what = record.get("type", ""), payload.get("type")
+            if what in _SILENT.get(kind, _NONE) or kind in SILENT_LINES:
+                times.append(record.get("timestamp"))
+            elif kind == "response_item" and what in _GLANCED:
+                if not self._is_lean:
+                    yield position, record if len(raw) < LONG_LINE_BYTES else with_texts_cut(record)
+                elif not self._is_plain(payload):
+                    yield position, None
+                elif "metadata" in record or not self._passes_tool(payload, raw):
+                    yield position, record
+                else:
+                    times.append(record.get("timestamp"))
+            elif kind == "event_msg" and self._passes_event(what, payload, raw):
+                times.append(record.get("timestamp"))
+            else:
+                yield position, record if kind == "compacted" else None
+        self.notes.note_times(times)
+        self.counts.understood_lines += len(times)
+
+    def _passes_tool(self, payload: _Payload, raw: bytes) -> bool:
+        """Note of a plain call or output what ``read`` would, unless something waits for what follows it."""
+        if self._told or self._told_answers or self.counts.skipped.counts or not self.sequencer.is_settled:
+            return False
+        if len(raw) > MEDIA_RUN_BYTES:
+            return False
+        call_id = text_or_none(payload.get("call_id")) or text_or_none(payload.get("id"))
+        if call_id is not None and payload.get("type") in _GLANCED_CALLS:
+            _remember(self._calls, call_id, plain_call(payload["name"]))
+        elif call_id is not None:
+            self._calls.pop(call_id, None)
+            self._outcomes.pop(call_id, None)
+        self._stream_error = None
+        self.sequencer.pass_tool_line(raw)
+        return True
+
+    def _passes_event(self, what: str | None, payload: _Payload, raw: bytes) -> bool:
+        if what == "token_count":
             if _RATE_LIMITS.search(payload.get("rate_limits", b"")):
                 self._limits = raw
-        elif kind != "event_msg" or what != "item_completed" or not self._passes_turn_item(payload.get("item", {})):
-            return record if kind == "compacted" else None
-        self.notes.note_time(record.get("timestamp"))
-        self.counts.understood_lines += 1
-        return PASSED
+            return True
+        return what == "item_completed" and self._passes_turn_item(payload.get("item", {}))
 
     def _passes_turn_item(self, item: _Item) -> bool:
         kind = item.get("type")
@@ -206,8 +245,10 @@ class CodexGrammar:
         self._note_outcome(item.get("id", ""), command_outcome(item.get("status"), item.get("exit_code")))
         return True
 
-    def _is_plain_output(self, payload: _Payload) -> bool:
-        """Whether an output can be read without its words: it is some, and no fact hangs on them."""
+    def _is_plain(self, payload: _Payload) -> bool:
+        """Whether a call, or an output, can be read without its words: it has some, and no fact hangs on them."""
+        if payload.get("type") in _GLANCED_CALLS:
+            return _is_plain_call(payload)
         call_id = payload.get("call_id")
         call = self._calls.get(call_id) if isinstance(call_id, str) else None
         if call is None or call.tool in QUESTION_TOOLS or call.tool in REPORT_TOOLS:

@@ -10,6 +10,7 @@ import hashlib
 import math
 import os
 import re
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +23,6 @@ from memory_pipeline.rollouts.codex import ROLLED_BACK, CodexGrammar
 from memory_pipeline.rollouts.grammar import (
     MAX_UNDOABLE_TURNS,
     MAX_WAITING_BYTES,
-    PASSED,
     ContentDigest,
     Draft,
     Grammar,
@@ -200,40 +200,36 @@ class RolloutReading:
 
     def _read_block(self, grammar: Grammar, lines: LineReader, block: LineBlock) -> Iterator[None]:
         """Read the lines of a block. Stop when turns were undone, and at the end when something is ready."""
-        data, begin, number = block.data, block.begin, block.number
-        offset = block.byte_start - begin  # of the data, in the plain text
-        own_from = self._own.own_from_byte - offset
-        glance, ready, undone = grammar.glance, grammar.sequencer.ready, grammar.sequencer.undone
-        undone_before = len(undone)
-        while begin < block.end:
-            end = data.index(b"\n", begin)
-            raw = data[begin:end]
-            seen = glance(raw) if begin >= own_from else None
-            if seen is PASSED:
-                # It is neither blank nor too long: no line of a block is longer than a chunk.
-                lines.total_lines += 1
-            else:
-                line = lines.line(number, offset + begin, raw)
-                if line is not None:
-                    self._read_line(grammar, line, seen)
-            begin, number = end + 1, number + 1
+        raws, starts = block.raws, block.byte_starts()
+        inherited = bisect_left(starts, self._own.own_from_byte, 0, len(raws))
+        for position in range(inherited):
+            line = lines.line(block.number + position, starts[position], raws[position])
+            if line is not None:
+                grammar.read_inherited(line)
+        ready, undone = grammar.sequencer.ready, grammar.sequencer.undone
+        undone_before, met, number = len(undone), inherited, block.number + inherited
+        for position, seen in grammar.glances(raws[inherited:] if inherited else raws):
+            met += 1
+            line = lines.line(number + position, starts[position + inherited], raws[position + inherited])
+            if line is not None:
+                self._read_line(grammar, line, seen)
             if len(undone) != undone_before:
                 # What was said before is to be undone, and what comes next is not.
                 undone_before = len(undone)
                 yield
-        lines.last_number = number - 1
+        lines.count_passed(len(raws) - met)
         if ready:
             yield
 
     def _read_spanning_line(self, grammar: Grammar, line: RawLine) -> None:
-        seen = grammar.glance(line.raw) if line.byte_start >= self._own.own_from_byte else None
-        if seen is not PASSED:
-            self._read_line(grammar, line, seen)
-
-    def _read_line(self, grammar: Grammar, line: RawLine, seen: Record | None) -> None:
         if line.byte_start < self._own.own_from_byte:
             grammar.read_inherited(line)
-        elif seen is not None:
+        else:
+            for _, seen in grammar.glances((line.raw,)):
+                self._read_line(grammar, line, seen)
+
+    def _read_line(self, grammar: Grammar, line: RawLine, seen: Record | None) -> None:
+        if seen is not None:
             grammar.read(seen, line)
         else:
             for record in decode_line(line, self._skipped):
