@@ -261,7 +261,9 @@ class CodexGrammar:
         self._at = self.notes.note_time(record.get("timestamp"))
         kind = name_of(record.get("type", record.get("record_type")))
         payload = record.get("payload")
-        if kind in _TALK_LINES:
+        if kind == "response_item" and isinstance(payload, dict) and "metadata" not in record:
+            self._read_item(payload, enveloped=True)
+        elif kind in _TALK_LINES:
             self._read_talk(kind, record, payload)
         elif kind is None and not self._meta_seen and "id" in record and "timestamp" in record:
             self._read_meta(record)
@@ -280,7 +282,7 @@ class CodexGrammar:
             self._broken()
         else:
             self.counts.unknown(kind)
-        if not self.sequencer.is_settled and self.sequencer.is_full():
+        if self.sequencer.waiting_bytes and self.sequencer.is_full():
             self._settle()
 
     def _read_talk(self, kind: str | None, record: Record, payload: Any) -> None:
@@ -652,10 +654,21 @@ class CodexGrammar:
         call_id = text_or_none(payload.get("call_id")) or text_or_none(payload.get("id"))
         if call_id is not None:
             _remember(self._calls, call_id, call)
-        draft = self._draft(_CALL, _ASSISTANT, call.text)
-        draft.call_id, draft.tool, draft.command = call_id, call.tool, call.command
-        draft.paths, draft.external = call.paths, call.external
-        draft.places, draft.session = call.places, call.session
+        draft = Draft(
+            line=self._current_line(),
+            kind=_CALL,
+            speaker=_ASSISTANT,
+            text=call.text,
+            at=self._at,
+            cwd=self._cwd,
+            call_id=call_id,
+            tool=call.tool,
+            command=call.command,
+            paths=call.paths,
+            external=call.external,
+            places=call.places,
+            session=call.session,
+        )
         self._talk_draft(draft)
 
     def _read_output(self, payload: Record) -> None:
@@ -671,7 +684,7 @@ class CodexGrammar:
             self._talk_draft(draft)
             return
         if not isinstance(output, msgspec.Raw):
-            if is_broken_output(payload):
+            if not isinstance(output, str) and is_broken_output(payload):
                 self._broken()
             draft.text, outcome = read_output(output)
             draft.session = started_session(output)
@@ -710,9 +723,12 @@ class CodexGrammar:
     # --- drafts
 
     def _draft(self, kind: EventKind, speaker: Speaker, text: str) -> Draft:
+        return Draft(line=self._current_line(), kind=kind, speaker=speaker, text=text, at=self._at, cwd=self._cwd)
+
+    def _current_line(self) -> RawLine:
         if self._line is None:
             raise AssertionError("a draft is made while a line is read")
-        return Draft(line=self._line, kind=kind, speaker=speaker, text=text, at=self._at, cwd=self._cwd)
+        return self._line
 
     def _talk(self, kind: EventKind, speaker: Speaker, text: str) -> None:
         self._talk_draft(self._draft(kind, speaker, text))
@@ -737,7 +753,7 @@ class CodexGrammar:
 
         Returns whether a line was lost since the last time.
         """
-        if not self._told and self.sequencer.is_settled:
+        if not self._told and not self.sequencer.waiting_bytes:
             return self._mark_losses() if self.counts.skipped.counts else False
         had_loss = self._mark_losses()
         self.sequencer.settle_prompts(spoken=not self._events_name_prompts)

@@ -222,10 +222,11 @@ def _is_external(tool: str, space: str) -> bool:
 
 def read_output(output: Any) -> tuple[str, Outcome]:
     """Read a tool's output: its text without the harness's header, and how the call ended."""
-    success = table(output).get("success")
+    success = None
     if isinstance(output, dict):
+        success = output.get("success")
         output = output.get("content", output.get("output", output))
-    text, exit_code = _without_header(_output_text(output))
+    text, exit_code = _without_header(output if isinstance(output, str) else _output_text(output))
     # A shell's output wrapped as JSON, as older versions write it.
     if text.startswith('{"output":'):
         wrapped = _json_table(text)

@@ -258,12 +258,12 @@ MAX_WAITING_BYTES = 40 << 20
 #: What of it drafts in doubt may take.
 _MAX_IN_DOUBT_BYTES = MAX_WAITING_BYTES // 5
 _MAX_IN_DOUBT = 1 << 12
-_DRAFT_BYTES = 600  # a draft, or an event, without its text
+#: About how much memory a draft, or an event, takes without its text.
+EVENT_BYTES = 600
 
 
-def waiting_bytes(text: str) -> int:
-    """Give about how much memory a draft or an event with this text takes."""
-    return sys.getsizeof(text) + _DRAFT_BYTES
+def _waiting_bytes(draft: Draft) -> int:
+    return sys.getsizeof(draft.text) + EVENT_BYTES
 
 
 # Named once: to look a member up in its enum takes longer than what is done with it, for each event of a log.
@@ -295,7 +295,7 @@ class Sequencer:
     @property
     def is_settled(self) -> bool:
         """Whether nothing is held back."""
-        return not self._held
+        return not self.waiting_bytes
 
     def is_full(self) -> bool:
         """Whether as much is held back as may be: what is in doubt must be decided now, whatever may follow."""
@@ -313,7 +313,7 @@ class Sequencer:
             # The line's bytes are read, and hundreds of megabytes of them may have to wait.
             draft.line = draft.line.without_bytes()
             self._held.append(draft)
-            self.waiting_bytes += waiting_bytes(draft.text)
+            self.waiting_bytes += _waiting_bytes(draft)
             if self.is_full():
                 self.end_turn()
             else:
@@ -378,7 +378,7 @@ class Sequencer:
                     return
                 head.kind = kind
             self._held.popleft()
-            self.waiting_bytes -= waiting_bytes(head.text)
+            self.waiting_bytes -= _waiting_bytes(head)
             self._release(head)
 
     def _kind_of_answer(self) -> EventKind | None:

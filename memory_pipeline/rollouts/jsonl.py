@@ -197,7 +197,7 @@ class LineReader:
                     yield line
 
     def blocks(self) -> Iterator[LineBlock]:
-        """Yield the lines in blocks. The caller counts those that are not blank, by ``line`` or by ``count_passed``."""
+        """Yield the lines in blocks. The caller counts those that are not blank: ``line``, ``count_decoded``."""
         byte_start = 0
         for chunk in self._chunks:
             begin, end = 0, chunk.rfind(b"\n") + 1
@@ -229,8 +229,8 @@ class LineReader:
             return None
         return RawLine(number, byte_start, without_end(raw))
 
-    def count_passed(self, lines: int) -> None:
-        """Count lines of a block that are neither blank nor too long: no line of a block is longer than a chunk."""
+    def count_decoded(self, lines: int) -> None:
+        """Count lines of a block that were decoded: they are not blank, nor too long, since a chunk holds them."""
         self.total_lines += lines
 
     def _end_held(self, byte_start: int, last: bytes) -> Iterator[LineBlock]:

@@ -14,6 +14,7 @@ from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from sys import getsizeof
 
 from memory_pipeline.errors import RolloutError
 from memory_pipeline.records import Agent, Citation, Event, EventKind, RolloutFile, Source, ThreadFacts
@@ -21,6 +22,7 @@ from memory_pipeline.rollouts.citations import citation_in
 from memory_pipeline.rollouts.claude import ClaudeGrammar
 from memory_pipeline.rollouts.codex import ROLLED_BACK, CodexGrammar
 from memory_pipeline.rollouts.grammar import (
+    EVENT_BYTES,
     MAX_UNDOABLE_TURNS,
     MAX_WAITING_BYTES,
     ContentDigest,
@@ -30,7 +32,6 @@ from memory_pipeline.rollouts.grammar import (
     Sequencer,
     SessionNotes,
     Wanted,
-    waiting_bytes,
 )
 from memory_pipeline.rollouts.homes import is_below
 from memory_pipeline.rollouts.jsonl import (
@@ -42,6 +43,7 @@ from memory_pipeline.rollouts.jsonl import (
     SkippedLines,
     decode_line,
     hash_ranges,
+    without_end,
 )
 from memory_pipeline.rollouts.lineage import WHOLE_FILE, OwnPart
 from memory_pipeline.rollouts.opening import PlainText, open_rollout
@@ -118,8 +120,7 @@ class RolloutReading:
         held_bytes = 0
         for batch in batches:
             held.append(batch)
-            for event in batch:
-                held_bytes += waiting_bytes(event.text)
+            held_bytes += len(batch) * EVENT_BYTES + sum([getsizeof(event.text) for event in batch])
             if held_bytes + sequencer.waiting_bytes + self._long_line_bytes > MAX_WAITING_BYTES:
                 return held, False
         return held, True
@@ -206,18 +207,22 @@ class RolloutReading:
             line = lines.line(block.number + position, starts[position], raws[position])
             if line is not None:
                 grammar.read_inherited(line)
-        ready, undone = grammar.sequencer.ready, grammar.sequencer.undone
-        undone_before, met, number = len(undone), inherited, block.number + inherited
+        read, ready, undone = grammar.read, grammar.sequencer.ready, grammar.sequencer.undone
+        number, undecoded, undone_before = block.number + inherited, 0, len(undone)
         for position, seen in grammar.glances(raws[inherited:] if inherited else raws):
-            met += 1
-            line = lines.line(number + position, starts[position + inherited], raws[position + inherited])
-            if line is not None:
-                self._read_line(grammar, line, seen)
+            start, raw = starts[inherited + position], raws[inherited + position]
+            if seen is not None:
+                read(seen, RawLine(number + position, start, without_end(raw)))
+            else:
+                undecoded += 1
+                line = lines.line(number + position, start, raw)
+                if line is not None:
+                    self._read_line(grammar, line, None)
             if len(undone) != undone_before:
                 # What was said before is to be undone, and what comes next is not.
                 undone_before = len(undone)
                 yield
-        lines.count_passed(len(raws) - met)
+        lines.count_decoded(len(raws) - inherited - undecoded)
         if ready:
             yield
 
