@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from array import array
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, ClassVar, TypedDict
 
 import msgspec
@@ -45,7 +45,7 @@ from memory_pipeline.rollouts.grammar import (
     table,
     text_or_none,
 )
-from memory_pipeline.rollouts.jsonl import LONG_LINE_BYTES, UNLIKE_SHAPE, RawLine, with_texts_cut
+from memory_pipeline.rollouts.jsonl import LONG_LINE_BYTES, UNLIKE_SHAPE, LineBlock, RawLine, with_texts_cut
 from memory_pipeline.rollouts.lineage import record_hash
 from memory_pipeline.rollouts.paths import folder_of
 from memory_pipeline.rollouts.wrappers import is_set
@@ -189,11 +189,11 @@ class ClaudeGrammar:
         self._cwd: str | None = None
         self._written_cwd: Any = None  # as the record before wrote it
 
-    def glances(self, raws: Sequence[bytes]) -> Iterator[tuple[int, Record | None]]:
+    def glances(self, block: LineBlock, begin: int) -> Iterator[tuple[int, Record | None]]:
         """Pass by requests, snapshots and attachments: most of the bytes in the newest version."""
         decode_kind, decode = _KIND.decode, _LEAN_LINE.decode if self._is_lean else _LINE.decode
         passed = 0
-        for position, raw in enumerate(raws):
+        for position, raw in enumerate(block.raws[begin:], begin):
             try:
                 if raw.startswith(_KIND_FIRST) and decode_kind(raw).get("type") in _SILENT_LINES:
                     passed += 1

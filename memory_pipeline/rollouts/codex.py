@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, TypedDict, TypeVar
+from collections.abc import Iterator
+from typing import Any, ClassVar, NamedTuple, TypedDict, TypeVar
 
 import msgspec
 
@@ -43,6 +43,7 @@ from memory_pipeline.rollouts.codex_tools import (
     read_output,
     reported_outcome,
     started_session,
+    told_output,
 )
 from memory_pipeline.rollouts.codex_words import (
     UserMessage,
@@ -71,6 +72,7 @@ from memory_pipeline.rollouts.jsonl import (
     MAX_TEXT_CHARS,
     MEDIA_RUN_BYTES,
     UNLIKE_SHAPE,
+    LineBlock,
     RawLine,
     SkippedLines,
     decode_line,
@@ -88,10 +90,12 @@ ROLLED_BACK = b'"thread_rolled_back"'
 # Named once: to look a member up in its enum takes longer than what is done with it, for each call and output of a log.
 _CALL, _RESULT = EventKind.TOOL_CALL, EventKind.TOOL_RESULT
 _ASSISTANT, _TOOL = Speaker.ASSISTANT, Speaker.TOOL
+_UNTOLD = Outcome(status=ToolStatus.UNKNOWN)
 _COMPACTED = "(the context was compacted here)"
 _TALK_LINES = ("response_item", "event_msg", "inter_agent_communication")
 _META_MARK, _META_MARK_WITHIN = b'"session_meta"', 200  # bytes from the line's beginning
 _REMEMBERED = 256  # open calls and the like; a log that leaves more open loses the oldest
+_OUTPUTS_KEPT = 8  # a few calls run at once; each output kept holds a block of lines
 _CWD_TAG = re.compile(r"<cwd>(.*?)</cwd>|Current working directory: (.*)")
 
 
@@ -154,6 +158,13 @@ _GLANCED_CALLS = frozenset({"function_call", "custom_tool_call"})
 _GLANCED = _GLANCED_CALLS | {"function_call_output", "custom_tool_call_output"}
 
 
+class _Told(NamedTuple):
+    """Where an event tells what a command printed."""
+
+    block: LineBlock
+    position: int
+
+
 class CodexGrammar:
     """Reads one rollout of Codex. See ``Grammar`` for what each method promises."""
 
@@ -168,6 +179,8 @@ class CodexGrammar:
         self._meta_seen = False
         self._calls: dict[str, Call] = {}
         self._outcomes: dict[str, Outcome] = {}
+        self._told_outputs: dict[str, _Told] = {}  # what an event told of an open call's output
+        self._filled: deque[str] = deque(maxlen=_OUTPUTS_KEPT)  # calls whose output was taken from there
         self._events_name_prompts = False  # user_message events were seen: they decide who spoke
         self._told: deque[Draft] = deque(maxlen=8)  # prompts that an event told, and no message said so far
         self._spoken: deque[str] = deque(maxlen=8)  # prompts that messages said, and no event told so far
@@ -183,11 +196,11 @@ class CodexGrammar:
         self._line: RawLine | None = None
         self._at: float | None = None
 
-    def glances(self, raws: Sequence[bytes]) -> Iterator[tuple[int, Record | None]]:
+    def glances(self, block: LineBlock, begin: int) -> Iterator[tuple[int, Record | None]]:
         """Pass by what repeats or measures: compacted history, world state, token counts, reasoning."""
         decode = _LEAN_LINE.decode if self._is_lean else _LINE.decode
         times: list[Any] = []  # of the lines that are passed by
-        for position, raw in enumerate(raws):
+        for position, raw in enumerate(block.raws[begin:], begin):
             try:
                 record = decode(raw)
                 payload = record["payload"]
@@ -206,7 +219,7 @@ class CodexGrammar:
                     yield position, record
                 else:
                     times.append(record.get("timestamp"))
-            elif kind == "event_msg" and self._passes_event(what, payload, raw):
+            elif kind == "event_msg" and self._passes_event(what, payload, block, position):
                 times.append(record.get("timestamp"))
             else:
                 yield position, record if kind == "compacted" else None
@@ -225,16 +238,24 @@ class CodexGrammar:
         elif call_id is not None:
             self._calls.pop(call_id, None)
             self._outcomes.pop(call_id, None)
+            self._told_outputs.pop(call_id, None)
         self._stream_error = None
         self.sequencer.pass_tool_line(raw)
         return True
 
-    def _passes_event(self, what: str | None, payload: _Payload, raw: bytes) -> bool:
+    def _passes_event(self, what: str | None, payload: _Payload, block: LineBlock, position: int) -> bool:
         if what == "token_count":
             if _RATE_LIMITS.search(payload.get("rate_limits", b"")):
-                self._limits = raw
+                self._limits = block.raws[position]
             return True
-        return what == "item_completed" and self._passes_turn_item(payload.get("item", {}))
+        if what != "item_completed":
+            return False
+        item = payload.get("item", {})
+        if not self._passes_turn_item(item):
+            return False
+        if item.get("type") == "CommandExecution" and item.get("id") in self._calls:
+            _remember(self._told_outputs, item["id"], _Told(block, position), most=_OUTPUTS_KEPT)
+        return True
 
     def _passes_turn_item(self, item: _Item) -> bool:
         kind = item.get("type")
@@ -321,6 +342,7 @@ class CodexGrammar:
         self._flush_stream_error()
         self._settle()
         self._flush_told_answers()
+        self._flush_told_outputs()
         self.sequencer.end_turn()
         self._read_passed_limits()
 
@@ -464,6 +486,37 @@ class CodexGrammar:
             self._person_ran("event", command, str(output or ""), reported_outcome(report), call_id)
             return
         self._note_outcome(call_id, reported_outcome(report))
+        if call_id in self._calls and self._line is not None:
+            block = LineBlock(number=self._line.number, byte_starts=(), raws=(), spanning=self._line)
+            _remember(self._told_outputs, call_id, _Told(block, 0), most=_OUTPUTS_KEPT)
+
+    def _flush_told_outputs(self) -> None:
+        """Take up the outputs that only an event told: the line of the output itself is lost, or was never written."""
+        told_outputs, self._told_outputs = self._told_outputs, {}
+        for call_id, told in told_outputs.items():
+            call, outcome = self._calls.pop(call_id, None), self._outcomes.pop(call_id, None)
+            line = told.block.line_at(told.position)
+            if call is not None and len(line.raw) < LONG_LINE_BYTES:
+                for record in decode_line(line, SkippedLines()):
+                    self._take_up_output(record, line, call, outcome or _UNTOLD, call_id)
+
+    def _take_up_output(self, record: Record, line: RawLine, call: Call, outcome: Outcome, call_id: str) -> None:
+        payload = table(record.get("payload"))
+        draft = Draft(
+            line=line,
+            kind=_RESULT,
+            speaker=_TOOL,
+            text=told_output(table(payload.get("item")) or payload),
+            at=to_seconds(record.get("timestamp")),
+            cwd=self._cwd,
+            call_id=call_id,
+            tool=call.tool,
+            external=call.external,
+            status=outcome.status,
+            exit_code=outcome.exit_code,
+        )
+        self._filled.append(call_id)
+        self.sequencer.push(draft)
 
     def _note_outcome(self, call_id: str, outcome: Outcome) -> None:
         if call_id not in self._calls:
@@ -481,6 +534,7 @@ class CodexGrammar:
         """Take back the person's last turns: what was said in them does not stand."""
         self._settle()
         self._flush_told_answers()
+        self._flush_told_outputs()
         self.sequencer.end_turn()
         self._stream_error = None
         if self._line is not None and isinstance(count, int):
@@ -489,6 +543,7 @@ class CodexGrammar:
     def _end_turn(self, payload: Record) -> None:
         self._settle()
         self._flush_told_answers()
+        self._flush_told_outputs()
         if payload.get("error"):
             self._stream_error = None
             self._talk(EventKind.FAILED_TURN, Speaker.HARNESS, _message_of(payload))
@@ -641,6 +696,7 @@ class CodexGrammar:
 
     def _open_turn(self, prompt: Draft) -> None:
         self._flush_told_answers(before=prompt)
+        self._flush_told_outputs()
         self._flush_stream_error()
         self._interrupted = False
 
@@ -674,6 +730,10 @@ class CodexGrammar:
     def _read_output(self, payload: Record) -> None:
         call_id = text_or_none(payload.get("call_id"))
         call = self._calls.pop(call_id, None) if call_id else None
+        self._told_outputs.pop(call_id or "", None)
+        if call is None and call_id in self._filled:
+            self._understood()
+            return
         reported = self._outcomes.pop(call_id, None) if call_id else None
         output = payload["output"] if "output" in payload else payload.get("tools", payload.get("result"))
         draft = self._draft(_RESULT, _TOOL, "")
@@ -738,8 +798,9 @@ class CodexGrammar:
         self._understood()
         had_loss = self._settle()
         if had_loss:
-            # The message that an item has just repeated may be what was lost.
+            # The message that an item has just repeated, or the output, may be what was lost.
             self._flush_told_answers()
+            self._flush_told_outputs()
         if draft.speaker is _ASSISTANT or draft.kind is _RESULT:
             self._stream_error = None
         self.sequencer.push(draft)
@@ -834,7 +895,7 @@ def _shell_result(output: str) -> tuple[str, Outcome]:
     return rest, Outcome(status=ToolStatus.OK if number == 0 else ToolStatus.FAILED, exit_code=number)
 
 
-def _remember(kept: dict[_Key, _Value], key: _Key, value: _Value) -> None:
+def _remember(kept: dict[_Key, _Value], key: _Key, value: _Value, *, most: int = _REMEMBERED) -> None:
     kept[key] = value
-    if len(kept) > _REMEMBERED:
+    if len(kept) > most:
         del kept[next(iter(kept))]

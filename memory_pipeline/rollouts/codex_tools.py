@@ -240,6 +240,17 @@ def read_output(output: Any) -> tuple[str, Outcome]:
     return text, Outcome(status=_status(text, success))
 
 
+def told_output(report: Mapping[str, Any]) -> str:
+    """Read what a call printed from an event or item that reports how it ended."""
+    for name in ("aggregated_output", "formatted_output"):
+        if isinstance(report.get(name), str) and report[name]:
+            return str(report[name])
+    parts = [report.get(name) for name in ("stdout", "stderr")]
+    printed = "\n".join(part for part in parts if isinstance(part, str) and part)
+    result = table(report.get("result"))
+    return printed or _output_text(table(result.get("Ok", result)).get("content") or [])
+
+
 def _output_text(output: Any) -> str:
     if isinstance(output, str):
         return output

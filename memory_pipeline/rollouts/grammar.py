@@ -28,6 +28,7 @@ from memory_pipeline.rollouts.jsonl import (
     MEDIA_LEFT_OUT,
     MEDIA_RUN_BYTES,
     Crc32,
+    LineBlock,
     RawLine,
     SkippedLines,
     cut_text,
@@ -224,7 +225,7 @@ class Grammar(Protocol):
 
     def __init__(self, wanted: Wanted) -> None: ...
 
-    def glances(self, raws: Sequence[bytes]) -> Iterator[tuple[int, Record | None]]:
+    def glances(self, block: LineBlock, begin: int) -> Iterator[tuple[int, Record | None]]:
         """Look at lines for what matters alone, skip their bulk, and pass by those of which nothing is left to read.
 
         Yields the position of each other line, with the record to be read in its stead; None: decode all of it. Each

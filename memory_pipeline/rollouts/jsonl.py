@@ -150,17 +150,19 @@ class SkippedLines:
 class LineBlock:
     r"""Lines that stand together, each with its ``\n``; or one line that spans chunks.
 
-    The first is line ``number`` and starts at ``byte_start`` of the plain text. Blank lines are among them.
+    The first is line ``number``; each starts at one of ``byte_starts`` of the plain text. Blank lines are among them.
     """
 
     number: int
-    byte_start: int
-    raws: Sequence[bytes] = ()
-    line: RawLine | None = None  # the line that spans chunks, already counted; there are no others then
+    byte_starts: Sequence[int]
+    raws: Sequence[bytes]
+    spanning: RawLine | None = None  # the line that spans chunks, already counted; there are no others then
 
-    def byte_starts(self) -> list[int]:
-        """List where each line starts in the plain text, and where the line behind the last one would."""
-        return list(accumulate(map(len, self.raws), initial=self.byte_start))
+    def line_at(self, position: int) -> RawLine:
+        """Give one of the lines without its line end."""
+        if self.spanning is not None:
+            return self.spanning
+        return RawLine(self.number + position, self.byte_starts[position], without_end(self.raws[position]))
 
 
 class LineReader:
@@ -188,11 +190,8 @@ class LineReader:
 
     def __iter__(self) -> Iterator[RawLine]:
         for block in self.blocks():
-            if block.line is not None:
-                yield block.line
-                continue
-            for position, (start, raw) in enumerate(zip(block.byte_starts(), block.raws, strict=False)):
-                line = self.line(block.number + position, start, raw)
+            for position in range(len(block.raws)):
+                line = self.line(block, position)
                 if line is not None:
                     yield line
 
@@ -212,26 +211,31 @@ class LineReader:
             elif begin < end:
                 raws = BytesIO(chunk[begin:end]).readlines()  # the quickest way to split at these bytes alone
                 number, self.last_number = self.last_number + 1, self.last_number + len(raws)
-                yield LineBlock(number=number, byte_start=byte_start, raws=raws)
+                starts = list(accumulate(map(len, raws), initial=byte_start))
+                yield LineBlock(number=number, byte_starts=starts, raws=raws)
             byte_start += end - begin
             if end < len(chunk):
                 self._held.add(chunk[end:])
         if self._held.length:
             yield from self._end_held(byte_start, b"")
 
-    def line(self, number: int, byte_start: int, raw: bytes) -> RawLine | None:
+    def line(self, block: LineBlock, position: int) -> RawLine | None:
         """Count one line of a block and give it without its line end, None when it is blank or too long."""
+        if block.spanning is not None:
+            return block.spanning
+        raw = block.raws[position]
         if raw.isspace():
             return None
         self.total_lines += 1
         if len(raw) > self._max_line_bytes + 1:
-            self._skipped.add("too_long", number)
+            self._skipped.add("too_long", block.number + position)
             return None
-        return RawLine(number, byte_start, without_end(raw))
+        return block.line_at(position)
 
-    def count_decoded(self, lines: int) -> None:
+    def count_decoded(self, block: LineBlock, lines: int) -> None:
         """Count lines of a block that were decoded: they are not blank, nor too long, since a chunk holds them."""
-        self.total_lines += lines
+        if block.spanning is None:
+            self.total_lines += lines
 
     def _end_held(self, byte_start: int, last: bytes) -> Iterator[LineBlock]:
         self.last_number += 1
@@ -242,7 +246,7 @@ class LineReader:
             self._skipped.add("too_long", self.last_number)
         elif line is not None:
             self.total_lines += 1
-            yield LineBlock(number=self.last_number, byte_start=byte_start, line=line)
+            yield LineBlock(number=self.last_number, byte_starts=(byte_start,), raws=(line.raw,), spanning=line)
         self._held.clear()
 
 

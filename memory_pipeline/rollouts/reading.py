@@ -28,7 +28,6 @@ from memory_pipeline.rollouts.grammar import (
     ContentDigest,
     Draft,
     Grammar,
-    Record,
     Sequencer,
     SessionNotes,
     Wanted,
@@ -43,7 +42,6 @@ from memory_pipeline.rollouts.jsonl import (
     SkippedLines,
     decode_line,
     hash_ranges,
-    without_end,
 )
 from memory_pipeline.rollouts.lineage import WHOLE_FILE, OwnPart
 from memory_pipeline.rollouts.opening import PlainText, open_rollout
@@ -179,15 +177,12 @@ class RolloutReading:
             lines = LineReader(plain.chunks(), self._skipped, media_digest=media_digest)
             try:
                 for block in lines.blocks():
-                    if block.line is not None:
-                        if len(block.line.raw) >= LONG_LINE_BYTES:
-                            self._long_line_bytes = _DECODING_TAKES * len(block.line.raw)
-                            yield
-                            self._long_line_bytes = 0
-                        self._read_spanning_line(grammar, block.line)
+                    long_line_bytes = 0 if block.spanning is None else len(block.spanning.raw)
+                    if long_line_bytes >= LONG_LINE_BYTES:
+                        self._long_line_bytes = _DECODING_TAKES * long_line_bytes
                         yield
-                    else:
-                        yield from self._read_block(grammar, lines, block)
+                        self._long_line_bytes = 0
+                    yield from self._read_block(grammar, lines, block)
                 grammar.close()
                 yield
             finally:
@@ -201,44 +196,36 @@ class RolloutReading:
 
     def _read_block(self, grammar: Grammar, lines: LineReader, block: LineBlock) -> Iterator[None]:
         """Read the lines of a block. Stop when turns were undone, and at the end when something is ready."""
-        raws, starts = block.raws, block.byte_starts()
-        inherited = bisect_left(starts, self._own.own_from_byte, 0, len(raws))
-        for position in range(inherited):
-            line = lines.line(block.number + position, starts[position], raws[position])
-            if line is not None:
-                grammar.read_inherited(line)
+        first_own = self._read_inherited(grammar, lines, block)
         read, ready, undone = grammar.read, grammar.sequencer.ready, grammar.sequencer.undone
-        number, undecoded, undone_before = block.number + inherited, 0, len(undone)
-        for position, seen in grammar.glances(raws[inherited:] if inherited else raws):
-            start, raw = starts[inherited + position], raws[inherited + position]
+        undecoded, undone_before = 0, len(undone)
+        for position, seen in grammar.glances(block, first_own):
             if seen is not None:
-                read(seen, RawLine(number + position, start, without_end(raw)))
+                read(seen, block.line_at(position))
             else:
                 undecoded += 1
-                line = lines.line(number + position, start, raw)
-                if line is not None:
-                    self._read_line(grammar, line, None)
+                self._read_whole(grammar, lines.line(block, position))
             if len(undone) != undone_before:
                 # What was said before is to be undone, and what comes next is not.
                 undone_before = len(undone)
                 yield
-        lines.count_decoded(len(raws) - inherited - undecoded)
+        lines.count_decoded(block, len(block.raws) - first_own - undecoded)
         if ready:
             yield
 
-    def _read_spanning_line(self, grammar: Grammar, line: RawLine) -> None:
-        if line.byte_start < self._own.own_from_byte:
-            grammar.read_inherited(line)
-        else:
-            for _, seen in grammar.glances((line.raw,)):
-                self._read_line(grammar, line, seen)
-
-    def _read_line(self, grammar: Grammar, line: RawLine, seen: Record | None) -> None:
-        if seen is not None:
-            grammar.read(seen, line)
-        else:
+    def _read_whole(self, grammar: Grammar, line: RawLine | None) -> None:
+        if line is not None:
             for record in decode_line(line, self._skipped):
                 grammar.read(record, line)
+
+    def _read_inherited(self, grammar: Grammar, lines: LineReader, block: LineBlock) -> int:
+        """Read those lines of a block that are copies of another thread's; give the position of the first own one."""
+        first_own = bisect_left(block.byte_starts, self._own.own_from_byte, 0, len(block.raws))
+        for position in range(first_own):
+            line = lines.line(block, position)
+            if line is not None:
+                grammar.read_inherited(line)
+        return first_own
 
 
 def _grammar_of(file: RolloutFile) -> type[Grammar]:
