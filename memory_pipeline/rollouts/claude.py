@@ -45,7 +45,14 @@ from memory_pipeline.rollouts.grammar import (
     table,
     text_or_none,
 )
-from memory_pipeline.rollouts.jsonl import LONG_LINE_BYTES, UNLIKE_SHAPE, LineBlock, RawLine, with_texts_cut
+from memory_pipeline.rollouts.jsonl import (
+    LONG_LINE_BYTES,
+    MAX_TEXT_CHARS,
+    UNLIKE_SHAPE,
+    LineBlock,
+    RawLine,
+    with_texts_cut,
+)
 from memory_pipeline.rollouts.lineage import record_hash
 from memory_pipeline.rollouts.paths import folder_of
 from memory_pipeline.rollouts.wrappers import is_set
@@ -332,7 +339,7 @@ class ClaudeGrammar:
         return Source.HEADLESS if self._entrypoints <= {"sdk-cli", "cli"} else Source.OTHER
 
     def _note_prompt(self, record: Record, text: str) -> None:
-        self._prompts.append(text)
+        self._prompts.append(text[:MAX_TEXT_CHARS])
         marked = record.get("promptSource")
         if marked == "typed" or (marked is None and record.get("entrypoint") == "cli"):
             self._typed_prompt = True
@@ -394,8 +401,8 @@ class ClaudeGrammar:
             return
         self._note_broken(prompt)
         user = read_user_line({"message": {"content": prompt}})
-        if user.said is Said.PROMPT and user.text not in self._prompts:
-            self._prompts.append(user.text)
+        if user.said is Said.PROMPT and user.text[:MAX_TEXT_CHARS] not in self._prompts:
+            self._prompts.append(user.text[:MAX_TEXT_CHARS])
             self._say(EventKind.PROMPT, Speaker.USER, user.text)
 
     def _person_ran(self, command: str) -> None:
@@ -428,7 +435,7 @@ class ClaudeGrammar:
             draft.kind, draft.speaker, draft.text, draft.status = EventKind.PROMPT, Speaker.USER, said, None
         self.sequencer.push(draft)
         if result.said and not is_the_programs(record):
-            self._prompts.append(result.said)
+            self._prompts.append(result.said[:MAX_TEXT_CHARS])
             self._say(EventKind.PROMPT, Speaker.USER, result.said)
         return result.status
 

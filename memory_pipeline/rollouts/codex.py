@@ -75,6 +75,7 @@ from memory_pipeline.rollouts.jsonl import (
     LineBlock,
     RawLine,
     SkippedLines,
+    cut_text,
     decode_line,
     with_texts_cut,
 )
@@ -663,7 +664,7 @@ class CodexGrammar:
             self._told.remove(told)
             self._tells_first = True
         elif message.sure:
-            self._spoken.append(text)
+            self._spoken.append(text[:MAX_TEXT_CHARS])
         else:
             draft.doubt, draft.wrapped = Doubt.PROMPT, message.wrapped
             draft.loss_behind = had_loss and self._tells_first  # then the event that names it may be what was lost
@@ -690,7 +691,7 @@ class CodexGrammar:
                 self.sequencer.settle_prompts(spoken=False)
                 return
         if told.strip():
-            draft = self._draft(EventKind.PROMPT, Speaker.USER, typed_part(told))
+            draft = self._draft(EventKind.PROMPT, Speaker.USER, cut_text(typed_part(told)))
             draft.task = self._tasks
             self._told.append(draft)
 
