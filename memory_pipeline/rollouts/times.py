@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -29,6 +30,19 @@ def to_seconds(value: Any) -> float | None:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return _from_number(value)
     return None
+
+
+_USUAL = b"0000-00-00T00:00:00.000Z"
+_DIGITS_AS_ZERO = bytes.maketrans(b"123456789", b"000000000")
+
+
+def are_usual_times(values: Sequence[Any]) -> bool:
+    """Whether all of some times are written as both agents write them today: then they sort as text."""
+    try:
+        written = "".join(values).encode()
+    except (TypeError, UnicodeEncodeError):
+        return False
+    return bool(values) and written.translate(_DIGITS_AS_ZERO) == _USUAL * len(values)
 
 
 class Stamps:
