@@ -504,7 +504,8 @@ def test_a_spent_project_leaves_the_other_projects_alone(machine: Machine) -> No
     assert machine.run(says, **config).succeeded == 3
 
 
-def test_reservations_in_flight_slow_a_run_down_but_do_not_end_it(machine: Machine) -> None:
+@pytest.mark.parametrize("is_of_project", [False, True])
+def test_reservations_in_flight_slow_a_run_down_but_do_not_end_it(machine: Machine, is_of_project: bool) -> None:
     """A call without room beside another one waits for it: one worker fewer, and everything is extracted."""
     for number in range(6):
         machine.session(number)
@@ -512,7 +513,7 @@ def test_reservations_in_flight_slow_a_run_down_but_do_not_end_it(machine: Machi
 
     def answer(evidence: Evidence) -> ExtractionAnswer:
         if not in_flight.acquire(blocking=False):
-            raise BudgetHoldError("the token budget is spent")
+            raise BudgetHoldError("the token budget is spent", project=evidence.scope if is_of_project else None)
         try:
             machine.stop.wait(0.02)
             return says(evidence)
