@@ -454,7 +454,7 @@ _AT_LEAST: Mapping[str, float] = {
     "review.max_pending_days": 1,
     "review.defer_days": 0,
     "phase1.max_requests_per_job": 1,
-    "phase1.max_tokens_per_job": 8_000,
+    "phase1.max_tokens_per_job": 20_000,
     "phase1.max_seconds_per_job": 1,
     "phase2.max_candidates": 1,
     "phase2.max_unused_days": 0,
