@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,11 +14,10 @@ from typing import Any
 import killed_anywhere
 import pytest
 from command import Machine, contents, rows_of, session
+from model_server import ModelServer, Reply, Request, answer
 from rollout_logs import thread_id_of
 from state_ends import end_of
 
-#: Short, so that nobody waits long for it; longer than a run takes, so that no heartbeat comes in between.
-LEASE_SECONDS = 3
 NOTE = "Ask Kim before touching the payment code."
 #: What each scenario must have come to at least, so that a place that is no longer seen fails the test.
 OF_A_RUN = (
@@ -53,25 +53,50 @@ def later_run(machine: Machine) -> Path | None:
     return machine.state
 
 
-@pytest.mark.parametrize(("scenario", "every"), [(first_start, 2), (later_run, 1)], ids=["first start", "later run"])
+@pytest.mark.parametrize(("scenario", "every"), [(first_start, 3), (later_run, 1)], ids=["first start", "later run"])
 def test_a_run_killed_anywhere_is_made_good_by_the_next(
     machine: Machine, tmp_path: Path, scenario: Callable[[Machine], Path | None], every: int
 ) -> None:
     """At each place: published files whole, old or new; then each thread extracted once, and the same end as ever."""
-    machine.configure(phase1={"lease_seconds": LEASE_SECONDS})
     before = scenario(machine)
-    folder = tmp_path / "places"
-    places = _kill_everywhere(machine, folder, before, every)
+    places = _kill_everywhere(machine, tmp_path / "places", before, every)
+    assert _faults(tmp_path / "places", places, before) == []
+
+
+def test_a_run_killed_anywhere_around_a_model_asks_once_more_at_most(machine: Machine, tmp_path: Path) -> None:
+    """So it is with a model that is paid for: what was answered and stored is never asked again."""
+    first_start(machine)
+    with ModelServer(default=_repeat_the_rule) as server:
+        machine.configure(
+            phase1={"concurrency": 1},
+            phase2={"curator": "rules"},
+            model={"provider": "openai", "extract_model": "m", "base_url": server.base_url},
+        )
+        places = _kill_everywhere(machine, tmp_path / "places", None, every=4)
+        asked = len(server.requests)
+    assert _faults(tmp_path / "places", places, None) == []
+    undisturbed = 3 * (2 + len(places))  # three sessions in each state folder, and in the one that was for warming up
+    assert undisturbed <= asked <= undisturbed + len(places)
+
+
+def _repeat_the_rule(request: Request) -> Reply:
+    """Answer as a model that repeats what the person said, citing the first row."""
+    (rule,) = set(re.findall(r"From now on always [a-zA-Z ]+|In all my projects, never [a-z ]+", request.shown))
+    entry = {"kind": "preference", "scope": "project", "condition": "", "statement": rule, "evidence": [1]}
+    task = {"title": "A rule", "outcome": "success", "entries": [entry]}
+    return answer({"rollout_summary": "A rule was given.", "rollout_slug": "rule", "tasks": [task]})
+
+
+def _faults(folder: Path, places: list[tuple[int, str, int, list[int]]], before: Path | None) -> list[str]:
     names = json.loads((folder / "0.places").read_text(encoding="utf-8"))
     assert [wanted for wanted in OF_A_RUN if not any(name.startswith(wanted) for name in names)] == []
     old = contents(before / "memories") if before is not None else {}
     expected = _end_of_jobs(folder / "0") | end_of(folder / "0")
-    faults = [
+    return [
         f"{number} ({name}): {fault}"
         for number, name, killed, codes in places
         for fault in _faults_at(folder, number, killed, codes, old, expected)
     ]
-    assert faults == []
 
 
 def _kill_everywhere(
