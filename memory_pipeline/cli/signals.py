@@ -79,8 +79,9 @@ def _listening(numbers: Sequence[signal.Signals], act: Callable[[int], None]) ->
     """
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
-    before = {number: signal.signal(number, lambda *_: None) for number in numbers}
+    # The pipe comes first: a signal in between would be taken, and told to nobody.
     former = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    before = {number: signal.signal(number, lambda *_: None) for number in numbers}
 
     def listen() -> None:
         while received := os.read(reading, 1):
@@ -92,9 +93,9 @@ def _listening(numbers: Sequence[signal.Signals], act: Callable[[int], None]) ->
     try:
         yield
     finally:
-        signal.set_wakeup_fd(former)
         for number, action in before.items():
             signal.signal(number, action)
+        signal.set_wakeup_fd(former)
         os.close(writing)
         listener.join()
         os.close(reading)
