@@ -46,8 +46,8 @@ def stoppable(
             ask_to_stop()
         elif on_hangup is not None:
             on_hangup()
-        elif has_terminal:
-            ask_to_stop()
+        elif has_terminal and not stop.is_set():
+            ask_to_stop()  # a terminal that closes may say so twice: that is no second wish
 
     has_terminal = _has_terminal()  # asked now: once it is closed, it is none any longer
     deadlines: list[threading.Timer] = []
