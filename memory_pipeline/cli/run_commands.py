@@ -79,7 +79,7 @@ def daemon(place: Place) -> int:
     wishes = Wishes()
     config = place.load()
     # Jitter only spreads passes over time; nothing that is stored or shown depends on it.
-    works = Daemon(
+    runner = Daemon(
         config,
         load=place.load,
         check=check,
@@ -89,7 +89,7 @@ def daemon(place: Place) -> int:
         jitter=random.random,
     )
     with stoppable(on_stop=wishes.stop, on_hangup=wishes.reread) as stop, only_daemon(config):
-        works.run()
+        runner.run()
     return EXIT_DONE
 
 

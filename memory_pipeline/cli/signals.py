@@ -46,8 +46,8 @@ def stoppable(
             ask_to_stop()
         elif on_hangup is not None:
             on_hangup()
-        elif has_terminal:
-            ask_to_stop()
+        elif has_terminal and not stop.is_set():
+            ask_to_stop()  # a terminal that closes may say so twice: that is no second wish
 
     has_terminal = _has_terminal()  # asked now: once it is closed, it is none any longer
     deadlines: list[threading.Timer] = []
@@ -79,8 +79,9 @@ def _listening(numbers: Sequence[signal.Signals], act: Callable[[int], None]) ->
     """
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
-    before = {number: signal.signal(number, lambda *_: None) for number in numbers}
+    # The pipe comes first: a signal in between would be taken, and told to nobody.
     former = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    before = {number: signal.signal(number, lambda *_: None) for number in numbers}
 
     def listen() -> None:
         while received := os.read(reading, 1):
@@ -92,9 +93,9 @@ def _listening(numbers: Sequence[signal.Signals], act: Callable[[int], None]) ->
     try:
         yield
     finally:
-        signal.set_wakeup_fd(former)
         for number, action in before.items():
             signal.signal(number, action)
+        signal.set_wakeup_fd(former)
         os.close(writing)
         listener.join()
         os.close(reading)

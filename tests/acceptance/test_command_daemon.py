@@ -222,6 +222,8 @@ def test_a_terminal_that_closes_asks_a_run_to_stop(machine: Machine) -> None:
             with machine.start("run", err=terminal) as running:
                 assert server.wait_for_requests(1)
                 running.send(signal.SIGHUP)
+                with contextlib.suppress(ProcessLookupError):
+                    running.send(signal.SIGHUP)  # the shell passes it on as well
                 assert running.wait(10).code == 130
     finally:
         os.close(ours)
