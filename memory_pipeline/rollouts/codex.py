@@ -212,20 +212,30 @@ class CodexGrammar:
             if what in _SILENT.get(kind, _NONE) or kind in SILENT_LINES:
                 times.append(record.get("timestamp"))
             elif kind == "response_item" and what in _GLANCED:
-                if not self._is_lean:
-                    yield position, record if len(raw) < LONG_LINE_BYTES else with_texts_cut(record)
-                elif not self._is_plain(payload):
+                if "metadata" in record or (self._is_lean and not self._is_plain(payload)):
                     yield position, None
-                elif "metadata" in record or not self._passes_tool(payload, raw):
-                    yield position, record
-                else:
+                elif self._is_lean and self._passes_tool(payload, raw):
                     times.append(record.get("timestamp"))
+                else:
+                    self._read_tool(record, block.line_at(position))
             elif kind == "event_msg" and self._passes_event(what, payload, block, position):
                 times.append(record.get("timestamp"))
             else:
                 yield position, record if kind == "compacted" else None
         self.notes.note_times(times)
         self.counts.understood_lines += len(times)
+
+    def _read_tool(self, record: _Line, line: RawLine) -> None:
+        """Read a call or an output, the most frequent lines of talk, by the shortest way."""
+        if len(line.raw) >= LONG_LINE_BYTES:
+            record = with_texts_cut(record)
+        self._line = line
+        self._at = self.notes.note_time(record.get("timestamp"))
+        payload = record["payload"]
+        if payload["type"] in _GLANCED_CALLS:
+            self._read_call(payload)
+        else:
+            self._read_output(payload)
 
     def _passes_tool(self, payload: _Payload, raw: bytes) -> bool:
         """Note of a plain call or output what ``read`` would, unless something waits for what follows it."""
@@ -705,7 +715,8 @@ class CodexGrammar:
         if isinstance(payload.get("arguments", payload.get("input")), msgspec.Raw):
             call = plain_call(payload["name"])
         else:
-            if is_broken_call(payload):
+            is_usual = payload.get("type") == "function_call" and isinstance(payload.get("arguments"), str)
+            if not (is_usual and isinstance(payload.get("name"), str)) and is_broken_call(payload):
                 self._broken()
             call = read_call(payload)
         call_id = text_or_none(payload.get("call_id")) or text_or_none(payload.get("id"))
@@ -748,7 +759,8 @@ class CodexGrammar:
             if not isinstance(output, str) and is_broken_output(payload):
                 self._broken()
             draft.text, outcome = read_output(output)
-            draft.session = started_session(output)
+            if outcome.exit_code is None:
+                draft.session = started_session(output)
             outcome = outcome.with_events(reported)
             draft.status, draft.exit_code = outcome.status, outcome.exit_code
         if call is not None and call.tool in REPORT_TOOLS:
@@ -796,7 +808,7 @@ class CodexGrammar:
 
     def _talk_draft(self, draft: Draft) -> None:
         """Push what is not a user message: whatever user message is still in doubt is decided before it."""
-        self._understood()
+        self.counts.understood(draft.line)
         had_loss = self._settle()
         if had_loss:
             # The message that an item has just repeated, or the output, may be what was lost.
