@@ -96,7 +96,7 @@ _COMPACTED = "(the context was compacted here)"
 _TALK_LINES = ("response_item", "event_msg", "inter_agent_communication")
 _META_MARK, _META_MARK_WITHIN = b'"session_meta"', 200  # bytes from the line's beginning
 _REMEMBERED = 256  # open calls and the like; a log that leaves more open loses the oldest
-_OUTPUTS_KEPT = 8  # a few calls run at once; each output kept holds a block of lines
+_OUTPUTS_KEPT = 16  # that many calls run at once, at most; each output kept holds a block of lines
 _CWD_TAG = re.compile(r"<cwd>(.*?)</cwd>|Current working directory: (.*)")
 
 
@@ -164,6 +164,11 @@ class _Told(NamedTuple):
 
     block: LineBlock
     position: int
+    item: _Item | None = None  # what it tells of how the command ended, if that is not noted yet
+
+    def outcome(self) -> Outcome | None:
+        """Tell how the command ended."""
+        return None if self.item is None else command_outcome(self.item.get("status"), self.item.get("exit_code"))
 
 
 class CodexGrammar:
@@ -262,19 +267,16 @@ class CodexGrammar:
         if what != "item_completed":
             return False
         item = payload.get("item", {})
-        if not self._passes_turn_item(item):
-            return False
-        if item.get("type") == "CommandExecution" and item.get("id") in self._calls:
-            _remember(self._told_outputs, item["id"], _Told(block, position), most=_OUTPUTS_KEPT)
-        return True
-
-    def _passes_turn_item(self, item: _Item) -> bool:
         kind = item.get("type")
-        if kind in SILENT_TURN_ITEMS:
-            return True
-        if kind != "CommandExecution" or item.get("source", "user").lower().startswith("user"):
+        if kind != "CommandExecution":
+            return kind in SILENT_TURN_ITEMS
+        if item.get("source", "user").lower().startswith("user"):
             return False
-        self._note_outcome(item.get("id", ""), command_outcome(item.get("status"), item.get("exit_code")))
+        call_id = item.get("id", "")
+        if call_id in self._calls:
+            _remember(self._told_outputs, call_id, _Told(block, position, item), most=_OUTPUTS_KEPT)
+        else:
+            self._note_outcome(call_id, command_outcome(item.get("status"), item.get("exit_code")))
         return True
 
     def _is_plain(self, payload: _Payload) -> bool:
@@ -505,7 +507,8 @@ class CodexGrammar:
         """Take up the outputs that only an event told: the line of the output itself is lost, or was never written."""
         told_outputs, self._told_outputs = self._told_outputs, {}
         for call_id, told in told_outputs.items():
-            call, outcome = self._calls.pop(call_id, None), self._outcomes.pop(call_id, None)
+            call = self._calls.pop(call_id, None)
+            outcome = self._outcomes.pop(call_id, None) or told.outcome()
             line = told.block.line_at(told.position)
             if call is not None and len(line.raw) < LONG_LINE_BYTES:
                 for record in decode_line(line, SkippedLines()):
@@ -742,11 +745,13 @@ class CodexGrammar:
     def _read_output(self, payload: Record) -> None:
         call_id = text_or_none(payload.get("call_id"))
         call = self._calls.pop(call_id, None) if call_id else None
-        self._told_outputs.pop(call_id or "", None)
+        told = self._told_outputs.pop(call_id, None) if call_id else None
         if call is None and call_id in self._filled:
             self._understood()
             return
         reported = self._outcomes.pop(call_id, None) if call_id else None
+        if reported is None and told is not None:
+            reported = told.outcome()
         output = payload["output"] if "output" in payload else payload.get("tools", payload.get("result"))
         draft = self._draft(_RESULT, _TOOL, "")
         draft.call_id, draft.tool = call_id, call.tool if call else None
