@@ -222,7 +222,10 @@ class CodexGrammar:
                 elif self._is_lean and self._passes_tool(payload, raw):
                     times.append(record.get("timestamp"))
                 else:
-                    self._read_tool(record, block.line_at(position))
+                    self._read_tool(
+                        record if len(raw) < LONG_LINE_BYTES else with_texts_cut(record),
+                        block.line_at(position) if self._is_lean else block.place_at(position),
+                    )
             elif kind == "event_msg" and self._passes_event(what, payload, block, position):
                 times.append(record.get("timestamp"))
             else:
@@ -232,8 +235,6 @@ class CodexGrammar:
 
     def _read_tool(self, record: _Line, line: RawLine) -> None:
         """Read a call or an output, the most frequent lines of talk, by the shortest way."""
-        if len(line.raw) >= LONG_LINE_BYTES:
-            record = with_texts_cut(record)
         self._line = line
         self._at = self.notes.note_time(record.get("timestamp"))
         payload = record["payload"]
