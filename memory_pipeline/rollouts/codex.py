@@ -96,7 +96,7 @@ _COMPACTED = "(the context was compacted here)"
 _TALK_LINES = ("response_item", "event_msg", "inter_agent_communication")
 _META_MARK, _META_MARK_WITHIN = b'"session_meta"', 200  # bytes from the line's beginning
 _REMEMBERED = 256  # open calls and the like; a log that leaves more open loses the oldest
-_OUTPUTS_KEPT = 8  # a few calls run at once; each output kept holds a block of lines
+_OUTPUTS_KEPT = 16  # that many calls run at once, at most; each output kept holds a block of lines
 _CWD_TAG = re.compile(r"<cwd>(.*?)</cwd>|Current working directory: (.*)")
 
 
@@ -164,6 +164,11 @@ class _Told(NamedTuple):
 
     block: LineBlock
     position: int
+    item: _Item | None = None  # what it tells of how the command ended, if that is not noted yet
+
+    def outcome(self) -> Outcome | None:
+        """Tell how the command ended."""
+        return None if self.item is None else command_outcome(self.item.get("status"), self.item.get("exit_code"))
 
 
 class CodexGrammar:
@@ -212,20 +217,31 @@ class CodexGrammar:
             if what in _SILENT.get(kind, _NONE) or kind in SILENT_LINES:
                 times.append(record.get("timestamp"))
             elif kind == "response_item" and what in _GLANCED:
-                if not self._is_lean:
-                    yield position, record if len(raw) < LONG_LINE_BYTES else with_texts_cut(record)
-                elif not self._is_plain(payload):
+                if "metadata" in record or (self._is_lean and not self._is_plain(payload)):
                     yield position, None
-                elif "metadata" in record or not self._passes_tool(payload, raw):
-                    yield position, record
-                else:
+                elif self._is_lean and self._passes_tool(payload, raw):
                     times.append(record.get("timestamp"))
+                else:
+                    self._read_tool(
+                        record if len(raw) < LONG_LINE_BYTES else with_texts_cut(record),
+                        block.line_at(position) if self._is_lean else block.place_at(position),
+                    )
             elif kind == "event_msg" and self._passes_event(what, payload, block, position):
                 times.append(record.get("timestamp"))
             else:
                 yield position, record if kind == "compacted" else None
         self.notes.note_times(times)
         self.counts.understood_lines += len(times)
+
+    def _read_tool(self, record: _Line, line: RawLine) -> None:
+        """Read a call or an output, the most frequent lines of talk, by the shortest way."""
+        self._line = line
+        self._at = self.notes.note_time(record.get("timestamp"))
+        payload = record["payload"]
+        if payload["type"] in _GLANCED_CALLS:
+            self._read_call(payload)
+        else:
+            self._read_output(payload)
 
     def _passes_tool(self, payload: _Payload, raw: bytes) -> bool:
         """Note of a plain call or output what ``read`` would, unless something waits for what follows it."""
@@ -252,19 +268,16 @@ class CodexGrammar:
         if what != "item_completed":
             return False
         item = payload.get("item", {})
-        if not self._passes_turn_item(item):
-            return False
-        if item.get("type") == "CommandExecution" and item.get("id") in self._calls:
-            _remember(self._told_outputs, item["id"], _Told(block, position), most=_OUTPUTS_KEPT)
-        return True
-
-    def _passes_turn_item(self, item: _Item) -> bool:
         kind = item.get("type")
-        if kind in SILENT_TURN_ITEMS:
-            return True
-        if kind != "CommandExecution" or item.get("source", "user").lower().startswith("user"):
+        if kind != "CommandExecution":
+            return kind in SILENT_TURN_ITEMS
+        if item.get("source", "user").lower().startswith("user"):
             return False
-        self._note_outcome(item.get("id", ""), command_outcome(item.get("status"), item.get("exit_code")))
+        call_id = item.get("id", "")
+        if call_id in self._calls:
+            _remember(self._told_outputs, call_id, _Told(block, position, item), most=_OUTPUTS_KEPT)
+        else:
+            self._note_outcome(call_id, command_outcome(item.get("status"), item.get("exit_code")))
         return True
 
     def _is_plain(self, payload: _Payload) -> bool:
@@ -495,7 +508,8 @@ class CodexGrammar:
         """Take up the outputs that only an event told: the line of the output itself is lost, or was never written."""
         told_outputs, self._told_outputs = self._told_outputs, {}
         for call_id, told in told_outputs.items():
-            call, outcome = self._calls.pop(call_id, None), self._outcomes.pop(call_id, None)
+            call = self._calls.pop(call_id, None)
+            outcome = self._outcomes.pop(call_id, None) or told.outcome()
             line = told.block.line_at(told.position)
             if call is not None and len(line.raw) < LONG_LINE_BYTES:
                 for record in decode_line(line, SkippedLines()):
@@ -705,7 +719,8 @@ class CodexGrammar:
         if isinstance(payload.get("arguments", payload.get("input")), msgspec.Raw):
             call = plain_call(payload["name"])
         else:
-            if is_broken_call(payload):
+            is_usual = payload.get("type") == "function_call" and isinstance(payload.get("arguments"), str)
+            if not (is_usual and isinstance(payload.get("name"), str)) and is_broken_call(payload):
                 self._broken()
             call = read_call(payload)
         call_id = text_or_none(payload.get("call_id")) or text_or_none(payload.get("id"))
@@ -731,11 +746,13 @@ class CodexGrammar:
     def _read_output(self, payload: Record) -> None:
         call_id = text_or_none(payload.get("call_id"))
         call = self._calls.pop(call_id, None) if call_id else None
-        self._told_outputs.pop(call_id or "", None)
+        told = self._told_outputs.pop(call_id, None) if call_id else None
         if call is None and call_id in self._filled:
             self._understood()
             return
         reported = self._outcomes.pop(call_id, None) if call_id else None
+        if reported is None and told is not None:
+            reported = told.outcome()
         output = payload["output"] if "output" in payload else payload.get("tools", payload.get("result"))
         draft = self._draft(_RESULT, _TOOL, "")
         draft.call_id, draft.tool = call_id, call.tool if call else None
@@ -748,7 +765,8 @@ class CodexGrammar:
             if not isinstance(output, str) and is_broken_output(payload):
                 self._broken()
             draft.text, outcome = read_output(output)
-            draft.session = started_session(output)
+            if outcome.exit_code is None:
+                draft.session = started_session(output)
             outcome = outcome.with_events(reported)
             draft.status, draft.exit_code = outcome.status, outcome.exit_code
         if call is not None and call.tool in REPORT_TOOLS:
@@ -796,7 +814,7 @@ class CodexGrammar:
 
     def _talk_draft(self, draft: Draft) -> None:
         """Push what is not a user message: whatever user message is still in doubt is decided before it."""
-        self._understood()
+        self.counts.understood(draft.line)
         had_loss = self._settle()
         if had_loss:
             # The message that an item has just repeated, or the output, may be what was lost.

@@ -139,14 +139,15 @@ def read_call(payload: Mapping[str, Any]) -> Call:
     patch = command or ""
     if tool == "apply_patch":
         patch = text = str(arguments.get("input") or arguments.get("patch") or text)
+    # In the order of the fields: naming them would take longer than all else, for each call of a log.
     return Call(
-        tool=tool,
-        text=command or text,
-        command=command,
-        paths=patched_files(patch),
-        external=is_external(tool, payload.get("namespace")),
-        places=_texts(arguments.get("workdir"), arguments.get("cwd"), payload.get("namespace")),
-        session=session_of(arguments.get("session_id")),
+        tool,
+        command or text,
+        command,
+        patched_files(patch),
+        is_external(tool, namespace),
+        _texts(arguments.get("workdir"), arguments.get("cwd"), namespace),
+        session_of(arguments.get("session_id")) if "session_id" in arguments else None,
     )
 
 
@@ -181,6 +182,8 @@ def started_session(output: Any) -> str | None:
 
 
 def _texts(*values: Any) -> tuple[str, ...]:
+    if not any(values):
+        return ()
     return tuple([value for value in values if isinstance(value, str) and value])
 
 

@@ -88,13 +88,14 @@ class Draft(msgspec.Struct, kw_only=True):
     def event(self) -> Event:
         """Make the event, once nothing about the draft is open."""
         line = self.line
+        start = line.byte_start
         return Event(
             self.kind,
             self.speaker,
             self.text,
             self.at,
-            line.byte_start,
-            line.byte_end,
+            start,
+            start + len(line.raw) if line.whole is None else line.byte_end,
             line.number,
             self.turn,
             self.cwd,

@@ -241,11 +241,11 @@ def grammar_for(agent: Agent) -> type[Grammar] | None:
 
 def _hash_of(plain: PlainText, start: int, end: int) -> str | None:
     digest = hashlib.sha256()
-    length = 0
+    left = end - start
     for piece in plain.stored_range(start, end):
         digest.update(piece)
-        length += len(piece)
-    return digest.hexdigest() if length == end - start else None
+        left -= len(piece)
+    return digest.hexdigest() if left == 0 else None
 
 
 def _mentions(chunks: Iterator[bytes], words: bytes) -> bool:

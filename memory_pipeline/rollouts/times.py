@@ -57,11 +57,11 @@ class Stamps:
 
     def seconds(self, value: Any) -> float | None:
         """Do what ``to_seconds`` does."""
-        if type(value) is not str or len(value) != self._LENGTH or not value.isascii():
+        if type(value) is not str or len(value) != self._LENGTH:
             return to_seconds(value)
         if value[: self._MINUTE] == self._minute and value[19] == "." and value[23] == "Z":
             milliseconds = value[17:19] + value[20:23]
-            if milliseconds.isdigit() and milliseconds < "60":
+            if milliseconds.isdigit() and milliseconds.isascii() and milliseconds < "60":
                 return self._minute_at + int(milliseconds) / 1000
         return self._read(value)
 
