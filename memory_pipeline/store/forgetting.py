@@ -12,7 +12,8 @@ from pathlib import Path
 import orjson
 
 from memory_pipeline.errors import StoreError
-from memory_pipeline.records import AppliedOperation, Entry, IndexedThread, Memory, StoredExtraction, Task
+from memory_pipeline.records import AppliedOperation, Entry, Happened, IndexedThread, Memory, StoredExtraction, Task
+from memory_pipeline.store.chronicle import note
 from memory_pipeline.store.connection import immediate
 from memory_pipeline.store.extractions import read_entries, stored_extraction, tasks_as_json
 from memory_pipeline.store.memories import as_image, read_memories, read_operation
@@ -186,6 +187,7 @@ _TEXTS: Mapping[str, Sequence[str]] = {
     "jobs": ("last_error",),
     "consolidations": ("error",),
     "provider_rests": ("reason",),
+    "chronicle": ("reason",),
 }
 
 _JSON_TEXTS: Mapping[str, str] = {"tasks": "extractions", "before": "operations"}
@@ -271,6 +273,9 @@ def _erase_threads(connection: sqlite3.Connection, erasure: Erasure, now: float)
     connection.executemany("DELETE FROM extractions WHERE thread_id = ?", gone)
     connection.executemany("DELETE FROM usage WHERE subject = 'thread' AND subject_id = ?", gone)
     connection.executemany("UPDATE ledger SET thread_id = NULL, scope = NULL WHERE thread_id = ?", gone)
+    connection.executemany("DELETE FROM chronicle WHERE thread_id = ?", gone)
+    for thread_id in sorted(erasure.threads):
+        note(connection, thread_id, Happened.FORGOTTEN, now=now)
     connection.executemany(
         """
         UPDATE threads SET unknown_types = '{}', disabled_by_person = 1, gate = 'disabled', gives_direction = 0
@@ -287,6 +292,7 @@ def _erase_traces(connection: sqlite3.Connection) -> None:
     """Forget the messages of faults: they may name files that are named after what a thread was about."""
     connection.execute("UPDATE consolidations SET error = NULL")
     connection.execute("UPDATE provider_rests SET reason = NULL")
+    connection.execute("UPDATE chronicle SET reason = NULL")
 
 
 def _other_words(connection: sqlite3.Connection) -> Iterable[str]:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database, Migrations
 
 #: How many steps there are; stands in ``PRAGMA user_version`` once all are applied.
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -39,6 +39,11 @@ def schema_steps() -> Migrations:
     @steps()
     def history_journal_and_citations(database: Database) -> None:
         for statement in _HISTORY_JOURNAL_AND_CITATIONS:
+            database.execute(statement)
+
+    @steps()
+    def chronicle(database: Database) -> None:
+        for statement in _CHRONICLE:
             database.execute(statement)
 
     return steps
@@ -306,4 +311,21 @@ _HISTORY_JOURNAL_AND_CITATIONS = (
     "CREATE INDEX citations_to_count ON citations (subject, subject_id) WHERE counted = 0",
     # Which set of tombstones this database and everything beside it was last brought in line with; at most one row.
     "CREATE TABLE tombstones_met (digest TEXT NOT NULL) STRICT",
+)
+
+_CHRONICLE = (
+    # What was decided for each thread and when; small lines, the oldest of which are dropped.
+    """
+    CREATE TABLE chronicle (
+        line_id INTEGER PRIMARY KEY,
+        at REAL NOT NULL,
+        thread_id TEXT NOT NULL,
+        what TEXT NOT NULL,
+        gate TEXT,
+        count INTEGER,
+        reason TEXT
+    ) STRICT
+    """,
+    "CREATE INDEX chronicle_by_thread ON chronicle (thread_id, at)",
+    "CREATE INDEX chronicle_by_time ON chronicle (at)",
 )

@@ -6,6 +6,7 @@ import sqlite3
 import threading
 from pathlib import Path
 
+from memory_pipeline.store.chronicle import Chronicle
 from memory_pipeline.store.citations import Citations
 from memory_pipeline.store.connection import open_database
 from memory_pipeline.store.extractions import Extractions
@@ -34,6 +35,7 @@ class Store:
         self.memories = Memories(self._connect)
         self.journal = JournalEntries(self._connect)
         self.ledger = Ledger(self._connect)
+        self.chronicle = Chronicle(self._connect)
         self.forgetting = Forgetting(self._connect)
         self._connect()
 
