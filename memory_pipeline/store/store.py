@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from memory_pipeline.store.chronicle import Chronicle
@@ -16,14 +17,16 @@ from memory_pipeline.store.journal import JournalEntries
 from memory_pipeline.store.ledger import Ledger
 from memory_pipeline.store.lineage import Lineage
 from memory_pipeline.store.memories import Memories
+from memory_pipeline.store.overview import Overview
 from memory_pipeline.store.threads import Threads
 
 
 class Store:
     """Everything that is kept in the database of one state folder. Safe to use from several threads."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, open_connection: Callable[[Path], sqlite3.Connection] = open_database) -> None:
         self.path = path
+        self._open_connection = open_connection
         self._local = threading.local()
         self._opened: list[tuple[threading.Thread, sqlite3.Connection]] = []
         self._opening = threading.Lock()
@@ -36,6 +39,7 @@ class Store:
         self.journal = JournalEntries(self._connect)
         self.ledger = Ledger(self._connect)
         self.chronicle = Chronicle(self._connect)
+        self.overview = Overview(self._connect)
         self.forgetting = Forgetting(self._connect)
         self._connect()
 
@@ -49,7 +53,7 @@ class Store:
     def _connect(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
-            connection = open_database(self.path)
+            connection = self._open_connection(self.path)
             self._local.connection = connection
             with self._opening:
                 self._close_those_of_ended_threads()
