@@ -168,6 +168,23 @@ class DaemonConfig:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class LoggingConfig:
+    """The log file in the state folder."""
+
+    file: bool = True
+    level: str = "info"
+    max_bytes: int = 1_000_000
+    keep: int = 5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MetricsConfig:
+    """Figures for Prometheus. ``textfile`` is absolute once loaded; "" for none."""
+
+    textfile: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Config:
     """Everything that can be set. Paths are absolute once loaded; ``path`` is None for the built-in defaults."""
 
@@ -181,6 +198,8 @@ class Config:
     phase2: Phase2Config = field(default_factory=Phase2Config)
     budget: BudgetConfig = field(default_factory=BudgetConfig)
     daemon: DaemonConfig = field(default_factory=DaemonConfig)
+    logging: LoggingConfig = field(default_factory=LoggingConfig)
+    metrics: MetricsConfig = field(default_factory=MetricsConfig)
     path: str | None = field(default=None, metadata={"internal": True})
 
     @property
@@ -396,6 +415,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "model.provider": ("deterministic", "openai"),
     "model.wire_api": ("responses", "chat"),
     "phase2.curator": ("model", "rules"),
+    "logging.level": ("debug", "info", "warning", "error"),
 }
 _AT_LEAST: Mapping[str, float] = {
     "gates.idle_seconds": 0,
@@ -424,6 +444,8 @@ _AT_LEAST: Mapping[str, float] = {
     "phase2.curator_max_seconds": 1,
     "budget.daily_tokens": 0,
     "budget.weekly_tokens": 0,
+    "logging.max_bytes": 10_000,
+    "logging.keep": 1,
 }
 
 
@@ -474,11 +496,17 @@ def _resolve_paths(config: Config, explicit_state_dir: str | None, environ: Mapp
         codex=_resolve_home(config.sources.codex, Agent.CODEX, base, environ),
         claude=_resolve_home(config.sources.claude, Agent.CLAUDE, base, environ),
     )
-    return dataclasses.replace(config, state_dir=str(state_dir), memories_dir=str(memories_dir), sources=sources)
+    textfile = config.metrics.textfile
+    metrics = MetricsConfig(textfile=str(_below(base, textfile, "metrics.textfile").absolute()) if textfile else "")
+    return dataclasses.replace(
+        config, state_dir=str(state_dir), memories_dir=str(memories_dir), sources=sources, metrics=metrics
+    )
 
 
 def _check_memories_dir(memories_dir: Path, state_dir: Path) -> None:
-    kept_apart = [state_dir / name for name in ("baseline", "baseline.new", "baseline.old", "staging", "replaced")]
+    kept_apart = [
+        state_dir / name for name in ("baseline", "baseline.new", "baseline.old", "staging", "replaced", "logs")
+    ]
     if memories_dir == state_dir or memories_dir in state_dir.parents:
         raise ConfigError(f"memories_dir: {memories_dir} holds the state folder {state_dir}; name a folder of its own")
     if any(memories_dir == folder or folder in memories_dir.parents for folder in kept_apart):

@@ -95,6 +95,27 @@ def log(place: Place, *, thread: str | None, limit: int, since: str | None, as_j
     return EXIT_DONE
 
 
+@click.command()
+@click.pass_obj
+def metrics(place: Place) -> int:
+    """Print figures for Prometheus, in its text format."""
+    from memory_pipeline.errors import StoreError
+    from memory_pipeline.seeing.metrics import metrics_text
+    from memory_pipeline.store.looking import look_at
+
+    config, now = place.load(), SystemClock().now()
+    try:
+        store = look_at(config.database_path)
+        try:
+            text = metrics_text(config, store, now=now)
+        finally:
+            store.close()
+    except StoreError:
+        text = metrics_text(config, None, now=now)
+    click.echo(text, nl=False)
+    return EXIT_DONE
+
+
 def _moment(written: str, *, now: float) -> float:
     """Read a moment: a span before ``now``, or ISO 8601, in UTC where it names no zone.
 
