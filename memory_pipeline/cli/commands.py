@@ -12,7 +12,7 @@ from memory_pipeline.cli.forget_commands import forget, redact
 from memory_pipeline.cli.memory_commands import memory
 from memory_pipeline.cli.place import EXIT_DONE, JSON_OPTION, Place
 from memory_pipeline.cli.run_commands import daemon, run_command, run_once, run_options, scan
-from memory_pipeline.cli.seeing_commands import log, metrics, status
+from memory_pipeline.cli.seeing_commands import doctor, log, metrics, status
 from memory_pipeline.cli.thread_commands import threads
 from memory_pipeline.config import as_table, user_config_path
 from memory_pipeline.errors import UsageError
@@ -63,6 +63,7 @@ cli.add_command(memory)
 cli.add_command(forget)
 cli.add_command(redact)
 cli.add_command(status)
+cli.add_command(doctor)
 cli.add_command(log)
 cli.add_command(metrics)
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import click
 
-from memory_pipeline.cli.place import EXIT_DONE, JSON_OPTION, Place, find_one, open_app
+from memory_pipeline.cli.place import EXIT_DONE, EXIT_FAILED, JSON_OPTION, Place, find_one, open_app
 from memory_pipeline.clock import DAY_SECONDS, SystemClock
 from memory_pipeline.errors import UsageError
 
@@ -114,6 +114,29 @@ def metrics(place: Place) -> int:
         text = metrics_text(config, None, now=now)
     click.echo(text, nl=False)
     return EXIT_DONE
+
+
+@click.command()
+@click.option("--offline", is_flag=True, help="Don't ask the model's server.")
+@JSON_OPTION
+@click.pass_obj
+def doctor(place: Place, *, offline: bool, as_json: bool) -> int:
+    """Look at everything that can be wrong, and say what to do about it; changes nothing.
+
+    Exit codes: 0 nothing is broken (there may be warnings), 1 something is.
+    """
+    from memory_pipeline.cli import doctor_view, output
+
+    findings = []
+    for finding in doctor_view.findings_at(place, offline=offline):
+        findings.append(finding)
+        if not as_json:
+            doctor_view.print_finding(finding)
+    if as_json:
+        output.print_json(doctor_view.doctor_document(findings))
+    else:
+        doctor_view.print_sum(findings)
+    return EXIT_FAILED if doctor_view.is_broken(findings) else EXIT_DONE
 
 
 def _moment(written: str, *, now: float) -> float:
