@@ -10,15 +10,24 @@ import socket
 import threading
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from memory_pipeline.clock import Clock, SystemClock
 from memory_pipeline.config import Config
-from memory_pipeline.errors import DamagedDatabaseError, StoreError, UsageError
+from memory_pipeline.errors import (
+    DamagedDatabaseError,
+    InterruptedRunError,
+    MemoryPipelineError,
+    StoreError,
+    UsageError,
+)
 from memory_pipeline.forget.forgetting import Forgetting
 from memory_pipeline.forget.rescan import Rescanning
 from memory_pipeline.llm.port import Extractor, ToolModel
 from memory_pipeline.lock import HeldLock
+from memory_pipeline.logfile import logging_to_file
 from memory_pipeline.phase1.gates import apply_gates
 from memory_pipeline.phase1.index import Discovery, Progress, index_rollouts
 from memory_pipeline.phase1.run import Phase1
@@ -37,6 +46,7 @@ from memory_pipeline.rollouts.readback import EvidenceReader
 from memory_pipeline.safekeeping.recover import is_lost, mend_database
 from memory_pipeline.safekeeping.restore import finish_restoring
 from memory_pipeline.safekeeping.upkeep import keep_up
+from memory_pipeline.seeing.metrics import metrics_text, write_textfile
 from memory_pipeline.store.store import Store
 from memory_pipeline.tombstones import TombstoneFolder
 
@@ -72,8 +82,10 @@ class App:
         self._extractor = extractor
         self._tool_model: ToolModel | None = None
         # Unlike a process id, this names one run even across machines and restarts.
-        self._owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+        self._run_id = uuid.uuid4().hex[:8]
+        self._owner = f"{socket.gethostname()}:{os.getpid()}:{self._run_id}"
         finish_restoring(config)
+        self._was_mended = False
         self.store = self._open_store()
         try:
             self.forgetting().bring_in_line_if_due()
@@ -112,6 +124,25 @@ class App:
             ConfigError: Codex may not take the workspace as its memory; see check_workspace.
             UsageError: something of others stands in the workspace, and it is not to be adopted.
         """
+        with logging_to_file(self.config, run_id=self._run_id) as tell:
+            tell(level=logging.DEBUG, action="pass", outcome="began")
+            if self._was_mended:  # before there was a log to write it to
+                tell(level=logging.WARNING, action="mend", outcome="mended")
+            try:
+                counts = self._run_whole(options, on_index, on_extract)
+            except InterruptedRunError:
+                tell(action="pass", outcome="given_back")
+                raise
+            except Exception as error:
+                tell(level=logging.ERROR, action="pass", outcome="failed", fault=type(error).__name__)
+                raise
+            self._was_mended = False
+            tell(**_pass_fields(counts))
+        problem = self._write_metrics(counts)
+        return _with_problems(counts, after=(problem,) if problem else ())
+
+    def _run_whole(self, options: PassOptions, on_index: Progress | None, on_extract: Progress | None) -> RunCounts:
+        """Run one pass; once more, on a mended database, where it met a damaged one."""
         if self.store.is_closed:
             self.store = self._open_store()  # it was to be mended at the last pass, and another process still used it
         counts: RunCounts | None = None
@@ -139,11 +170,19 @@ class App:
         self.forgetting().bring_in_line_if_due()  # a backup may have been put back since the last pass
         hints = self.check_workspace(publishes=options.phase2, adopt=options.adopt)
         counts = self._pipeline().run_once(options, on_index=on_index, on_extract=on_extract)
-        hints = (*hints, *keep_up(self.config, self.store, self.clock))
-        if not hints:
-            return counts
-        phase1 = dataclasses.replace(counts.phase1, problems=(*hints, *counts.phase1.problems))
-        return dataclasses.replace(counts, phase1=phase1)
+        self.store.chronicle.trim(now=self.clock.now())
+        return _with_problems(counts, before=(*hints, *keep_up(self.config, self.store, self.clock)))
+
+    def _write_metrics(self, counts: RunCounts) -> str | None:
+        """Write the figures of the pass, if they are asked for; returns why they could not be written."""
+        textfile = self.config.metrics.textfile
+        if not textfile:
+            return None
+        try:
+            write_textfile(metrics_text(self.config, self.store, now=self.clock.now(), counts=counts), Path(textfile))
+        except MemoryPipelineError as error:
+            return str(error)
+        return None
 
     def _open_store(self) -> Store:
         """Open the store; a database that is damaged or gone is mended first, and that is said."""
@@ -153,6 +192,7 @@ class App:
         except DamagedDatabaseError:
             pass
         told = mend_database(self.config, self.clock)
+        self._was_mended = self._was_mended or bool(told)
         if told:
             logger.warning("%s", told, extra={"action": "mend", "outcome": "mended"})
         return Store(self.config.database_path)
@@ -363,3 +403,27 @@ class App:
             ),
             tab,
         )
+
+
+def _with_problems(counts: RunCounts, *, before: Sequence[str] = (), after: Sequence[str] = ()) -> RunCounts:
+    phase1 = dataclasses.replace(counts.phase1, problems=(*before, *counts.phase1.problems, *after))
+    return dataclasses.replace(counts, phase1=phase1)
+
+
+def _pass_fields(counts: RunCounts) -> dict[str, Any]:
+    """What the log tells of a pass: numbers and outcomes."""
+    phase1, phase2 = counts.phase1, counts.phase2
+    return {
+        "action": "pass",
+        "outcome": phase2.outcome,
+        "seconds": round(phase1.seconds + phase2.seconds, 3),
+        "discovered": phase1.discovered,
+        "due": phase1.eligible,
+        "claimed": phase1.claimed,
+        "succeeded": phase1.succeeded,
+        "no_output": phase1.no_output,
+        "failed": phase1.failed,
+        "added": phase2.added,
+        "modified": phase2.modified,
+        "removed": phase2.removed,
+    }

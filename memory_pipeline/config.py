@@ -184,6 +184,23 @@ class DaemonConfig:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class LoggingConfig:
+    """The log file in the state folder."""
+
+    file: bool = True
+    level: str = "info"
+    max_bytes: int = 1_000_000
+    keep: int = 5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MetricsConfig:
+    """Figures for Prometheus. ``textfile`` is absolute once loaded; "" for none."""
+
+    textfile: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Config:
     """Everything that can be set. Paths are absolute once loaded; ``path`` is None for the built-in defaults."""
 
@@ -198,6 +215,8 @@ class Config:
     phase2: Phase2Config = field(default_factory=Phase2Config)
     budget: BudgetConfig = field(default_factory=BudgetConfig)
     daemon: DaemonConfig = field(default_factory=DaemonConfig)
+    logging: LoggingConfig = field(default_factory=LoggingConfig)
+    metrics: MetricsConfig = field(default_factory=MetricsConfig)
     path: str | None = field(default=None, metadata={"internal": True})
 
     @property
@@ -434,6 +453,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "model.wire_api": ("responses", "chat"),
     "review.mode": ("off", "policy", "manual"),
     "phase2.curator": ("model", "rules"),
+    "logging.level": ("debug", "info", "warning", "error"),
 }
 _AT_LEAST: Mapping[str, float] = {
     "gates.idle_seconds": 0,
@@ -468,9 +488,11 @@ _AT_LEAST: Mapping[str, float] = {
     "phase2.curator_max_seconds": 1,
     "budget.daily_tokens": 0,
     "budget.weekly_tokens": 0,
-    "daemon.jitter_seconds": 0,
     "budget.project_daily_tokens": 0,
     "budget.project_weekly_tokens": 0,
+    "daemon.jitter_seconds": 0,
+    "logging.max_bytes": 10_000,
+    "logging.keep": 1,
 }
 
 
@@ -521,13 +543,17 @@ def _resolve_paths(config: Config, explicit_state_dir: str | None, environ: Mapp
         codex=_resolve_home(config.sources.codex, Agent.CODEX, base, environ),
         claude=_resolve_home(config.sources.claude, Agent.CLAUDE, base, environ),
     )
-    return dataclasses.replace(config, state_dir=str(state_dir), memories_dir=str(memories_dir), sources=sources)
+    textfile = config.metrics.textfile
+    metrics = MetricsConfig(textfile=str(_below(base, textfile, "metrics.textfile").absolute()) if textfile else "")
+    return dataclasses.replace(
+        config, state_dir=str(state_dir), memories_dir=str(memories_dir), sources=sources, metrics=metrics
+    )
 
 
 #: Folders of ours in the state folder.
 _STATE_FOLDERS = (
     *("baseline", "baseline.new", "baseline.old", "staging", "replaced", "kept", "tombstones"),
-    *("backups", "set-aside", "restoring"),
+    *("backups", "set-aside", "restoring", "logs"),
 )
 
 

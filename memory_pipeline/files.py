@@ -46,7 +46,7 @@ def make_private_folder(path: Path) -> None:
         part.mkdir(mode=FOLDER_MODE, exist_ok=True)
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_whole(path: Path, content: bytes, *, mode: int = FILE_MODE) -> None:
     """Put ``content`` at ``path`` so that a reader, or a crash, sees the old file or the new one, never a part.
 
     Raises:
@@ -58,7 +58,7 @@ def write_whole(path: Path, content: bytes) -> None:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
-        Path(temporary).chmod(FILE_MODE)
+        Path(temporary).chmod(mode)
         os.replace(temporary, path)  # noqa: PTH105 - the atomic rename is the point
     except BaseException:
         with contextlib.suppress(OSError):

@@ -73,6 +73,52 @@ def os_lock(
         lock.release()
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Holding:
+    """Whether somebody holds a lock file, as a look from outside tells."""
+
+    is_held: bool
+    pid: int | None = None  # of the holder, where the system tells
+
+
+def who_holds(path: Path, *, table: Path = Path("/proc/locks")) -> Holding:
+    """Say whether a live process holds the lock file at ``path``, without making it; ``table`` is the system's list.
+
+    Raises:
+        OSError: the file is there and can't be looked at.
+    """
+    identity = _identity(path)
+    if identity is None:
+        return Holding(is_held=False)
+    pid = _pid_in(table, identity)
+    if pid is not None:
+        return Holding(is_held=True, pid=pid)
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        # The list may leave out processes of other containers, so it is tried: shared, and let go of at once.
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return Holding(is_held=True)
+    finally:
+        os.close(descriptor)
+    return Holding(is_held=False)
+
+
+def _pid_in(table: Path, identity: tuple[int, int]) -> int | None:
+    """Find the holder in the list of locks: ``1: FLOCK  ADVISORY  WRITE 4711 08:01:1234 0 EOF``."""
+    try:
+        lines = table.read_text(encoding="ascii").splitlines()
+    except (OSError, ValueError):
+        return None
+    device, inode = identity
+    place = f"{os.major(device):02x}:{os.minor(device):02x}:{inode}"
+    for line in lines:
+        fields = line.split()
+        if len(fields) >= 6 and fields[1:4] == ["FLOCK", "ADVISORY", "WRITE"] and fields[5] == place:
+            return int(fields[4]) if fields[4].isdecimal() and fields[4] != "0" else None
+    return None
+
+
 class UseLock:
     """A lock that all users of something share. Whoever wants it alone gets it only while nobody uses it.
 

@@ -752,6 +752,55 @@ class ReviewCounts:
     problems: tuple[str, ...] = ()
 
 
+class Happened(StrEnum):
+    """What the chronicle tells of a thread."""
+
+    INDEXED = "indexed"  # its log was met for the first time
+    GREW = "grew"  # its log says something new
+    MOVED = "moved"  # its log lies elsewhere now
+    VANISHED = "vanished"  # its log is gone
+    RETURNED = "returned"  # its log is there again
+    GATED = "gated"  # a gate closed
+    OPENED = "opened"  # no gate holds it back any longer
+    WITHDRAWN = "withdrawn"  # what it said does not count while that gate stands
+    CLAIMED = "claimed"  # a run began to extract it
+    TAKEN_OVER = "taken_over"  # the same, from a run that died
+    SUCCEEDED = "succeeded"  # it gave entries
+    NO_OUTPUT = "no_output"  # nothing in it was worth keeping
+    FAILED = "failed"  # it will be tried again
+    EXHAUSTED = "exhausted"  # it failed, and no tries are left
+    GIVEN_BACK = "given_back"  # the run was stopped, or may not go on; no try was used
+    RETRIED = "retried"  # the person gave it all its tries again
+    DISABLED = "disabled"  # the person keeps it out
+    ENABLED = "enabled"  # the person lets it count again
+    FORGOTTEN = "forgotten"  # the person had it forgotten
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChronicleLine:
+    """One line of the chronicle."""
+
+    at: float
+    thread_id: str
+    what: Happened
+    gate: Gate | None = None  # GATED
+    count: int | None = None  # SUCCEEDED, WITHDRAWN: entries; CLAIMED, TAKEN_OVER, FAILED, EXHAUSTED: tries used
+    reason: str | None = None  # FAILED, EXHAUSTED
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ConsolidationLine:
+    """One consolidation as the chronicle shows it, whatever became of it."""
+
+    at: float  # its end, or its beginning while it has none
+    consolidation_id: int
+    kind: ConsolidationKind
+    state: str  # running, publishing, done or failed
+    started_at: float
+    operations: Mapping[str, int]  # operation -> count
+    reason: str | None  # why it failed
+
+
 class Phase2Outcome(StrEnum):
     """How one run of phase two ended."""
 

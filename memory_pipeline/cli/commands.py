@@ -11,8 +11,9 @@ from memory_pipeline.cli import hand_commands, history_commands  # noqa: F401 - 
 from memory_pipeline.cli.cost_command import cost
 from memory_pipeline.cli.forget_commands import forget, redact
 from memory_pipeline.cli.memory_commands import memory
-from memory_pipeline.cli.place import EXIT_DONE, JSON_OPTION, Place, open_app
+from memory_pipeline.cli.place import EXIT_DONE, JSON_OPTION, Place
 from memory_pipeline.cli.run_commands import daemon, run_command, run_once, run_options, scan
+from memory_pipeline.cli.seeing_commands import doctor, log, metrics, status
 from memory_pipeline.cli.service_commands import service
 from memory_pipeline.cli.state_commands import state
 from memory_pipeline.cli.thread_commands import threads
@@ -65,25 +66,12 @@ cli.add_command(threads)
 cli.add_command(memory)
 cli.add_command(forget)
 cli.add_command(redact)
-cli.add_command(state)
+cli.add_command(status)
+cli.add_command(doctor)
+cli.add_command(log)
+cli.add_command(metrics)
 cli.add_command(cost)
-
-
-@cli.command()
-@JSON_OPTION
-@click.pass_obj
-def status(place: Place, *, as_json: bool) -> int:
-    """Show at a glance what is stored, what waits and why, and what failed."""
-    from memory_pipeline.cli import output, status_view
-
-    config = place.load()
-    with open_app(config) as app:
-        document = status_view.status_document(config, app.store, now=app.clock.now())
-    if as_json:
-        output.print_json(document)
-    else:
-        status_view.print_status(document, place.command)
-    return EXIT_DONE
+cli.add_command(state)
 
 
 @cli.group("config")

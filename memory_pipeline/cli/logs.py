@@ -23,6 +23,7 @@ def log_to_stderr(level: int) -> None:
     """Send our own events of this level and above to standard error; those of libraries from warning on."""
     stream = logging.StreamHandler(sys.stderr)
     stream.setFormatter(FieldFormatter())
+    stream.setLevel(level)  # the log file may want more
     own = logging.getLogger("memory_pipeline")
     own.handlers[:] = [stream]
     own.setLevel(level)

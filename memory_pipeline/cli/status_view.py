@@ -1,115 +1,152 @@
-"""The status at a glance."""
+"""The status at a glance, as lines for a person."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import click
-
-from memory_pipeline.budget import PaidHold, paid_hold, project_holds, quota_is_low
 from memory_pipeline.cli.output import counted, printable
-from memory_pipeline.clock import DAY_SECONDS, WEEK_SECONDS, iso
-from memory_pipeline.config import Config
-from memory_pipeline.errors import StoreError
-from memory_pipeline.store.store import Store
+from memory_pipeline.redact import redact
+
+Command = Callable[[str], str]
+Part = Callable[[Mapping[str, Any], Command], Iterator[str]]
+
+_MOST_LISTED = 4
+_MOST_GATES = 6
+_REASON_CHARS = 150
 
 
-def status_document(config: Config, store: Store, *, now: float) -> dict[str, Any]:
-    """Gather what ``status`` shows."""
-    rest = store.jobs.provider_rest(config.model.provider)
-    is_resting = rest.rest_until is not None and rest.rest_until > now
-    last = store.memories.last_consolidation()
-    success = store.memories.last_success()
-    limits = store.threads.rate_limits()
-    hold = paid_hold(config, store, now)
-    retries = [store.jobs.next_retry_at(now=now), rest.rest_until if is_resting else None]
-    next_retry_at = max((at for at in retries if at is not None), default=None) if retries[0] is not None else None
-    return {
-        "state_dir": config.state_dir,
-        "memories_dir": config.memories_dir,
-        "provider": config.model.provider,
-        "generate_memories": config.settings.generate_memories,
-        "threads": store.jobs.counts_by_state(),
-        "held_back": store.threads.gate_counts(),
-        "due": store.jobs.count_due(now=now),
-        "next_retry_at": iso(next_retry_at),
-        "provider_rests_until": iso(rest.rest_until) if is_resting else None,
-        "provider_rest_reason": rest.reason if is_resting else None,
-        "memories": store.memories.counts_by_status(),
-        "last_consolidation": {
-            "finished_at": iso(success.finished_at) if success else None,
-            "last_state": last.state if last else None,
-            "error": last.error if last and last.state != "done" else None,
-            "retry_at": iso(last.retry_at) if last and last.state != "done" else None,
-        },
-        "tokens": {
-            "last_day": _spent(store, since=now - DAY_SECONDS),
-            "last_week": _spent(store, since=now - WEEK_SECONDS),
-            "daily_cap": config.budget.daily_tokens,
-            "weekly_cap": config.budget.weekly_tokens,
-            "project_daily_cap": config.budget.project_daily_tokens,
-            "project_weekly_cap": config.budget.project_weekly_tokens,
-        },
-        "paid_hold": _hold_document(hold) if hold else None,
-        "project_holds": [
-            {"project": project, **_hold_document(one)} for project, one in project_holds(config, store, now).items()
-        ],
-        "rate_limit": {
-            "snapshots": len([limit for limit in limits if limit.resets_at is not None and limit.resets_at > now]),
-            "holds_paid_work": quota_is_low(config, limits, now=now),
-        },
-    }
+def status_lines(document: Mapping[str, Any], command: Command) -> list[str]:
+    """Return the status as lines: each begins with what it is about, or goes on with the one above."""
+    lines = [
+        f"State:     {document['state_dir']}",
+        f"Memories:  {document['memories_dir']}{_memories(document)}",
+        f"Provider:  {document['provider']}",
+    ]
+    parts: list[Part] = [_database, _running, _folders]
+    if _is_known(document):
+        parts[2:2] = [_sessions, _waiting, _failures, _rest, _published, _cost]
+    for part in parts:
+        lines += part(document, command)
+    return [printable(line) for line in lines]
 
 
-def _spent(store: Store, *, since: float) -> int | None:
-    try:
-        return store.ledger.spent(since=since)
-    except StoreError:
-        return None  # the hold of paid work says why
+def _memories(document: Mapping[str, Any]) -> str:
+    return f" ({counted(document['memories']) or 'none yet'})" if _is_known(document) else ""
 
 
-def _hold_document(hold: PaidHold) -> dict[str, Any]:
-    return {"reason": hold.reason, "opens_at": iso(hold.opens_at)}
+def _is_known(document: Mapping[str, Any]) -> bool:
+    """Whether it is known what is stored: of a database that can't be read, it is not even known that it is empty."""
+    return document["database"]["state"] in ("fine", "missing")
 
 
-def print_status(document: dict[str, Any], command: Callable[[str], str]) -> None:
-    """Print the status as sentences."""
-    threads = document["threads"]
-    click.echo(f"State:     {document['state_dir']}")
-    click.echo(f"Memories:  {document['memories_dir']} ({counted(document['memories']) or 'none yet'})")
-    click.echo(f"Provider:  {document['provider']}")
-    click.echo(f"Sessions:  {counted(threads) or 'none indexed yet'}; {document['due']} due now")
-    if document["held_back"]:
-        click.echo(f"Held back: {counted(document['held_back'])}")
+def _database(document: Mapping[str, Any], _command: Command) -> Iterator[str]:
+    database = document["database"]
+    if database["problem"]:
+        yield f"Database:  {database['problem']}"
+        yield f"           {database['remedy']}"
+
+
+def _running(document: Mapping[str, Any], _command: Command) -> Iterator[str]:
+    running, lock = document["running"], document["workspace_lock"]
+    alive = [job for job in running if job["is_alive"]]
+    told = []
+    if document["daemon"]["is_held"]:
+        pid = document["daemon"]["pid"]
+        told.append(f"a daemon{f', process {pid}' if pid else ''}")
+    if alive:
+        since = min((job["since"] for job in alive if job["since"]), default=None)
+        pids = sorted({job["pid"] for job in alive if job["pid"]})
+        by = f" by process {', '.join(map(str, pids))}" if pids else ""
+        told.append(f"extracting {_sessions_counted(len(alive))}{by}{f', since {since}' if since else ''}")
+    if lock["is_held"]:
+        by = f" by process {lock['pid']}" if lock["pid"] else ""
+        since = document["consolidating_since"]
+        told.append(f"the workspace is held{by}" + (f", consolidating since {since}" if since else ""))
+    dead = len(running) - len(alive)
+    if dead:
+        told.append(f"{_sessions_counted(dead)} left by a run that died; the next run takes over")
+    for number, sentence in enumerate(told or ["nothing, and no daemon"]):
+        yield f"{'Running:' if number == 0 else '':11}{sentence}"
+
+
+def _sessions(document: Mapping[str, Any], _command: Command) -> Iterator[str]:
+    yield f"Sessions:  {counted(document['threads']) or 'none indexed yet'}; {document['due']} due now"
     if not document["generate_memories"]:
-        click.echo("Switch:    settings.generate_memories is false, so nothing is extracted")
-    if threads.get("error") or threads.get("exhausted"):
-        click.echo(f"Failed:    see `{command('threads list --state error')}` and `… --state exhausted`")
-    if document["next_retry_at"]:
-        click.echo(f"Retry:     the next waiting session is due at {document['next_retry_at']}")
+        yield "Switch:    settings.generate_memories is false, so nothing is extracted"
+
+
+def _waiting(document: Mapping[str, Any], _command: Command) -> Iterator[str]:
+    waiting = document["waiting"]
+    for number, one in enumerate(waiting[:_MOST_GATES]):
+        until = f"; the first from {one['opens_at']}" if one["opens_at"] else ""
+        remedy = f" [{one['remedy']}]" if one["remedy"] and not until else ""
+        yield f"{'Held back:' if number == 0 else '':11}{one['count']} {one['gate']}: {one['why']}{until}{remedy}"
+    if len(waiting) > _MOST_GATES:
+        rest = {one["gate"]: one["count"] for one in waiting[_MOST_GATES:]}
+        yield f"           and {counted(rest)}"
+    if document["next_opening_at"]:
+        yield f"Next:      something opens, or is tried again, at {document['next_opening_at']}"
+
+
+def _failures(document: Mapping[str, Any], command: Command) -> Iterator[str]:
+    failures = document["failures"]
+    if not failures:
+        return
+    for number, one in enumerate(failures[:_MOST_LISTED]):
+        reason = redact(one["reason"]).text
+        shown = reason if len(reason) <= _REASON_CHARS else f"{reason[: _REASON_CHARS - 1]}…"
+        yield f"{'Failed:' if number == 0 else '':11}{one['count']} {one['state']}: {shown}"
+    exhausted = any(one["state"] == "exhausted" for one in failures)
+    state = "exhausted" if exhausted else "error"
+    then = "mend the cause, then" if exhausted else "tried again by itself;"
+    ask = "" if exhausted else " does not wait"
+    yield f"           {then} `{command('threads retry THREAD')}`{ask}"
+    yield f"           `{command(f'threads list --state {state}')}` shows which"
+
+
+def _rest(document: Mapping[str, Any], _command: Command) -> Iterator[str]:
     if document["provider_rests_until"]:
-        click.echo(f"Resting:   nothing is sent until {document['provider_rests_until']}")
-        click.echo(f"           {printable(document['provider_rest_reason'] or 'no reason is known')}")
-    _print_consolidation(document["last_consolidation"])
-    _print_cost(document)
+        yield f"Resting:   nothing is sent until {document['provider_rests_until']}"
+        yield f"           {redact(document['provider_rest_reason'] or 'no reason is known').text}"
 
 
-def _print_consolidation(last: dict[str, Any]) -> None:
-    click.echo(f"Published: {last['finished_at'] or 'never'}")
+def _published(document: Mapping[str, Any], _command: Command) -> Iterator[str]:
+    last = document["last_consolidation"]
+    changed = counted(last["changed"])
+    yield f"Published: {last['finished_at'] or 'never'}{f'; it did {changed}' if changed else ''}"
     if last["error"]:
         when = f"; next try at {last['retry_at']}" if last["retry_at"] else ""
-        click.echo(f"           the last consolidation failed: {printable(last['error'])}{when}")
+        yield f"           the last consolidation failed: {redact(last['error']).text}{when}"
 
 
-def _print_cost(document: dict[str, Any]) -> None:
+def _cost(document: Mapping[str, Any], _command: Command) -> Iterator[str]:
     tokens = document["tokens"]
     if document["provider"] != "openai" and not tokens["last_week"]:
         return
-    caps = f"{tokens['daily_cap'] or 'no cap'} a day, {tokens['weekly_cap'] or 'no cap'} a week"
-    day, week = ("an unknown number" if one is None else one for one in (tokens["last_day"], tokens["last_week"]))
-    click.echo(f"Tokens:    {day} in the last day, {week} in seven days ({caps})")
-    for hold in [*([document["paid_hold"]] if document["paid_hold"] else []), *document["project_holds"]]:
-        click.echo(f"Paid work: {printable(hold['reason'])}")
-    if not document["rate_limit"]["snapshots"]:
-        click.echo("Quota:     no current rate-limit snapshot in the logs, so none holds paid work")
+    yield f"Tokens:    {_used(tokens['last_day'], tokens['daily_cap'])} in the last day"
+    yield f"           {_used(tokens['last_week'], tokens['weekly_cap'])} in seven days"
+    holds = [document["paid_hold"]] if document["paid_hold"] else []
+    holds += document["project_holds"][:_MOST_LISTED]
+    for number, hold in enumerate(holds):
+        yield f"{'Paid work:' if number == 0 else '':11}{hold['reason']}"
+    if not holds and not document["rate_limit"]["snapshots"]:
+        yield "Quota:     no current rate-limit snapshot in the logs, so none holds paid work"
+
+
+def _used(spent: int | None, cap: int) -> str:
+    if spent is None:
+        return "an unknown number"
+    return f"{spent} of {cap}, {max(cap - spent, 0)} left," if cap else f"{spent}, no cap,"
+
+
+def _folders(document: Mapping[str, Any], _command: Command) -> Iterator[str]:
+    problems = document["folder_problems"]
+    for number, problem in enumerate(problems[:_MOST_LISTED]):
+        yield f"{'Logs:' if number == 0 else '':11}{problem}"
+    if len(problems) > _MOST_LISTED:
+        yield f"           and {len(problems) - _MOST_LISTED} more"
+
+
+def _sessions_counted(number: int) -> str:
+    return f"{number} {'session' if number == 1 else 'sessions'}"

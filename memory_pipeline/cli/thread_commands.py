@@ -90,7 +90,7 @@ def threads_retry(place: Place, *, thread: str, as_json: bool) -> int:
 
     with open_app(place.load()) as app:
         found = find_thread(app, thread, place)
-        if not app.store.jobs.retry(found.thread_id):
+        if not app.store.jobs.retry(found.thread_id, now=app.clock.now()):
             reason = f"held back by {found.gate}" if found.gate else "being extracted right now"
             raise UsageError(f"thread {found.thread_id} is {reason}, so there is nothing to retry")
         app.store.jobs.end_rest(app.config.model.provider)
@@ -130,7 +130,7 @@ def _switch_thread(place: Place, thread: str, *, disabled: bool, as_json: bool) 
         found = find_thread(app, thread, place)
         if not disabled and app.forgets(found.thread_id):
             raise UsageError(f"thread {found.thread_id} was forgotten, and is never extracted again")
-        app.store.threads.set_disabled(found.thread_id, disabled=disabled)
+        app.store.threads.set_disabled(found.thread_id, disabled=disabled, now=app.clock.now())
         app.regate()
         after = find_thread(app, found.thread_id, place)
     name = output.printable(after.thread_id)

@@ -153,6 +153,30 @@ class ModelClient:
         spent.output_tokens += usage.output_tokens or 0
         return envelope
 
+    def list_models(self, *, seconds: float) -> list[str]:
+        """Return the names of the models that the server offers: a request that sends no words and costs no tokens.
+
+        Raises:
+            ProviderError, AnswerError: it refused, did not answer in time, or answered something else.
+            ConfigError: model.base_url names no host.
+        """
+        from openai import APIConnectionError, APITimeoutError
+
+        client = self._ready_client()
+        asked = self.asked("model.extract_model", self._model.extract_model, "")
+        try:
+            reply = self._in_flight.run(lambda line: _get_models(client, seconds, line), seconds=seconds)
+        except (OutOfTimeError, APITimeoutError):
+            raise fault_of_silence(seconds, asked) from None
+        except APIConnectionError as error:
+            raise fault_of_network(error, asked) from None
+        except _TooLargeError:
+            raise AnswerError(f"the list of models of {asked.server} is larger than {REPLY_MAX_BYTES} bytes") from None
+        listed = _envelope(reply, asked, now=self._clock.now()).get("data")
+        if not isinstance(listed, list):
+            raise AnswerError(f"{asked.server} answered with something else than a list of models")
+        return [one["id"] for one in listed if isinstance(one, dict) and isinstance(one.get("id"), str)]
+
     def asked(self, model_key: str, model: str, words: str) -> Asked:
         """Say whom we ask with what, for messages about faults."""
         parts = urlsplit(self._base_url)
@@ -267,6 +291,17 @@ class ModelClient:
         # A connection for each request: it can be cut without cutting another one's. It costs one handshake.
         request.headers["Connection"] = "close"
         request.extensions["trace"] = _line.get().observe
+
+
+def _get_models(client: OpenAI, seconds: float, line: Connection) -> Reply:
+    token = _line.set(line)
+    try:
+        client.models.list(timeout=seconds)
+    except _TakenError as taken:
+        return taken.reply
+    finally:
+        _line.reset(token)
+    raise RuntimeError("the client ended a request without handing over its reply")
 
 
 class _TakenError(Exception):

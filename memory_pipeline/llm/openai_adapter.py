@@ -57,7 +57,7 @@ class OpenAIExtractor:
             jitter=jitter,
         )
         self._system = load_template("extract_system", folder=templates).fill()
-        self._user = load_template("extract_user", _USER_VARIABLES, folder=templates)
+        self._user = load_template("extract_user", USER_VARIABLES, folder=templates)
 
     @property
     def requests_sent(self) -> int:
@@ -138,4 +138,5 @@ class OpenAIExtractor:
         )
 
 
-_USER_VARIABLES = frozenset({"opening", "closing", "session", "rows"})
+#: What stands in the template of a request.
+USER_VARIABLES = frozenset({"opening", "closing", "session", "rows"})

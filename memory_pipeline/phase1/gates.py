@@ -50,7 +50,7 @@ def apply_gates(config: Config, store: Store, clock: Clock, *, force: bool, budg
         if gate != thread.gate or _may_need_turn(thread, gate):
             gates[thread.thread_id] = gate
     if gates:
-        store.jobs.set_gates(gates)
+        store.jobs.set_gates(gates, now=now)
 
 
 def first_gate(thread: IndexedThread, config: Config, conditions: Conditions) -> Gate | None:

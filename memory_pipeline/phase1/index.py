@@ -64,11 +64,11 @@ def index_rollouts(
     seen = store.threads.seen_files()
     changed, moves = _compare(listing, seen)
     for file, old in moves:
-        store.threads.record_move(file, old)
+        store.threads.record_move(file, old, now=clock.now())
     moved_from = {old.path for _, old in moves}
     gone = [path for path, old in seen.items() if path not in listing and path not in moved_from and old.present]
     returned = [path for path, old in seen.items() if not old.present and path in listing]
-    store.threads.record_presence(returned=returned, vanished=gone)
+    store.threads.record_presence(returned=returned, vanished=gone, now=clock.now())
     changed += _siblings(listing, seen, {*gone, *returned}, {file.path for file in changed})
     reader = _Reader(config, store, clock, listing)
     unreadable = reader.read_all(changed, stop, on_progress)

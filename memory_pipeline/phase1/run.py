@@ -171,7 +171,7 @@ class Phase1:
             for worker in workers:
                 worker.join(timeout=max(0.0, deadline - time.monotonic()))
             for lease in work.in_flight():
-                self._store.jobs.give_back(lease)
+                self._store.jobs.give_back(lease, now=self._clock.now())
 
     def _work(self, work: _Work) -> None:
         try:
@@ -223,15 +223,17 @@ class Phase1:
                 work.count(outcome, extraction.input_tokens, extraction.output_tokens)
         except (InterruptedRunError, BudgetHoldError) as error:
             outcome = "given_back"
-            self._store.jobs.give_back(lease)
+            self._store.jobs.give_back(lease, now=self._clock.now())
             if isinstance(error, BudgetHoldError):
                 goes_on = self._hold(lease, error, work)
         except LostLeaseError:
             outcome = "lost"
         except VanishedError:
             outcome = "vanished"
-            self._store.jobs.give_back(lease)
-            self._store.threads.record_presence(returned=(), vanished=(lease.thread.rollout_path,))
+            self._store.jobs.give_back(lease, now=self._clock.now())
+            self._store.threads.record_presence(
+                returned=(), vanished=(lease.thread.rollout_path,), now=self._clock.now()
+            )
         except ProviderError as error:
             if self._store_provider_fault(lease, error):
                 outcome = "failed"
@@ -247,7 +249,7 @@ class Phase1:
                 work.count("failed", getattr(error, "input_tokens", 0), getattr(error, "output_tokens", 0))
         except ConfigError:
             # Nothing about this thread: the run ends with what to change in the configuration.
-            self._store.jobs.give_back(lease)
+            self._store.jobs.give_back(lease, now=self._clock.now())
             raise
         except StoreError:
             raise
@@ -272,7 +274,7 @@ class Phase1:
         """Wait with what can't be paid for now; false when the worker that met it should end."""
         if error.is_too_large:
             # Gated by itself, or it would be claimed again at once and keep the smaller ones waiting.
-            self._store.jobs.set_gates({lease.thread.thread_id: Gate.BUDGET})
+            self._store.jobs.set_gates({lease.thread.thread_id: Gate.BUDGET}, now=self._clock.now())
             work.tell(f"thread {lease.thread.thread_id}: {error}")
             return True
         # What is in flight takes less, as a rule, than was reserved for it: one worker fewer may be all it needs.
@@ -291,8 +293,8 @@ class Phase1:
         tombstones = self._tombstones.current()
         if tombstones.has_thread(thread.thread_id):
             self._store.threads.set_disabled(thread.thread_id, disabled=True)
-            self._store.jobs.set_gates({thread.thread_id: Gate.DISABLED})
-            self._store.jobs.give_back(lease)
+            self._store.jobs.set_gates({thread.thread_id: Gate.DISABLED}, now=self._clock.now())
+            self._store.jobs.give_back(lease, now=self._clock.now())
             return None
         share = self._store.lineage.share_of(thread.thread_id)
         reading = read_events(

@@ -12,7 +12,8 @@ from pathlib import Path
 import orjson
 
 from memory_pipeline.errors import StoreError
-from memory_pipeline.records import AppliedOperation, Entry, IndexedThread, Memory, StoredExtraction, Task
+from memory_pipeline.records import AppliedOperation, Entry, Happened, IndexedThread, Memory, StoredExtraction, Task
+from memory_pipeline.store.chronicle import note
 from memory_pipeline.store.connection import immediate
 from memory_pipeline.store.extractions import read_entries, stored_extraction, tasks_as_json
 from memory_pipeline.store.memories import as_image, read_memories, read_operation
@@ -190,6 +191,7 @@ _TEXTS: Mapping[str, Sequence[str]] = {
     "consolidations": ("error",),
     "provider_rests": ("reason",),
     "drafts": ("review_note",),
+    "chronicle": ("reason",),
 }
 
 _JSON_TEXTS: Mapping[str, str] = {
@@ -289,6 +291,9 @@ def _erase_threads(connection: sqlite3.Connection, erasure: Erasure, now: float)
     connection.executemany("DELETE FROM extractions WHERE thread_id = ?", gone)
     connection.executemany("DELETE FROM usage WHERE subject = 'thread' AND subject_id = ?", gone)
     connection.executemany("UPDATE ledger SET thread_id = NULL, scope = NULL WHERE thread_id = ?", gone)
+    connection.executemany("DELETE FROM chronicle WHERE thread_id = ?", gone)
+    for thread_id in sorted(erasure.threads):
+        note(connection, thread_id, Happened.FORGOTTEN, now=now)
     # Sums of older calls name the project alone; and what a project waited for is known again at its next call.
     of_projects = "thread_id IS NULL AND scope IN (SELECT scope FROM threads WHERE thread_id = ?)"
     connection.executemany(f"UPDATE ledger SET scope = NULL WHERE {of_projects}", gone)
@@ -309,6 +314,7 @@ def _erase_traces(connection: sqlite3.Connection) -> None:
     """Forget the messages of faults: they may name files that are named after what a thread was about."""
     connection.execute("UPDATE consolidations SET error = NULL")
     connection.execute("UPDATE provider_rests SET reason = NULL")
+    connection.execute("UPDATE chronicle SET reason = NULL")
 
 
 def _notes(connection: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
@@ -338,8 +344,10 @@ def _other_words(connection: sqlite3.Connection) -> Iterable[str]:
 
 
 def _mask_column(connection: sqlite3.Connection, table: str, column: str, mask: Callable[[str], str]) -> None:
-    rows = connection.execute(f"SELECT rowid, {column} AS text FROM {table} WHERE {column} IS NOT NULL").fetchall()
-    changed = [(masked, row["rowid"]) for row in rows if (masked := mask(row["text"])) != row["text"]]
+    rows = connection.execute(
+        f"SELECT rowid AS number, {column} AS text FROM {table} WHERE {column} IS NOT NULL"
+    ).fetchall()
+    changed = [(masked, row["number"]) for row in rows if (masked := mask(row["text"])) != row["text"]]
     connection.executemany(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", changed)
 
 

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from memory_pipeline.clock import DAY_SECONDS
-from memory_pipeline.records import Claim, ClaimOutcome, Extraction, Gate, IndexedThread, JobState, Lease
+from memory_pipeline.records import Claim, ClaimOutcome, Extraction, Gate, Happened, IndexedThread, JobState, Lease
+from memory_pipeline.store.chronicle import note, note_gates
 from memory_pipeline.store.connection import immediate
 from memory_pipeline.store.extractions import store_extraction
 from memory_pipeline.store.threads import move_entries, refresh_claimable, select_threads, unlink_strays
@@ -44,12 +45,13 @@ class Jobs:
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
         self._connect = connect
 
-    def set_gates(self, gates: Mapping[str, Gate | None]) -> None:
+    def set_gates(self, gates: Mapping[str, Gate | None], *, now: float | None = None) -> None:
         """Overwrite the gates of these threads, and enqueue those that pass and say something new.
 
         A source that grew makes its thread pending again and resets its tries. One transaction.
         """
         with immediate(self._connect()) as connection:
+            note_gates(connection, gates, now=now)
             connection.executemany(
                 "UPDATE threads SET gate = ? WHERE thread_id = ? AND gate IS NOT ?",
                 [(gate, thread_id, gate) for thread_id, gate in gates.items()],
@@ -121,6 +123,8 @@ class Jobs:
                 """,
                 (owner, lease_until, thread.content_digest, is_new, is_new, thread.thread_id),
             ).fetchone()
+            begun = Happened.TAKEN_OVER if thread.job_state is JobState.RUNNING else Happened.CLAIMED
+            note(connection, thread.thread_id, begun, now=now, count=taken["attempts"])
             thread = select_threads(connection, "WHERE t.thread_id = ?", (thread.thread_id,))[0]
         lease = Lease(
             thread=thread,
@@ -165,6 +169,9 @@ class Jobs:
                 source_updated_at=lease.thread.updated_at,
                 now=now,
             )
+            entries = sum(len(task.entries) for task in extraction.tasks)
+            ended = Happened.NO_OUTPUT if extraction.is_empty else Happened.SUCCEEDED
+            note(connection, lease.thread.thread_id, ended, now=now, count=entries)
             _follow_scope(connection, lease.thread)
             if provider:
                 _wake(connection, provider, now)
@@ -176,7 +183,13 @@ class Jobs:
         exhausted = lease.attempt >= max_attempts
         state = JobState.EXHAUSTED if exhausted else JobState.ERROR
         with immediate(self._connect()) as connection:
-            return _end(connection, lease, state, now=now, last_error=message, retry_at=None if exhausted else retry_at)
+            if not _end(
+                connection, lease, state, now=now, last_error=message, retry_at=None if exhausted else retry_at
+            ):
+                return False
+            ended = Happened.EXHAUSTED if exhausted else Happened.FAILED
+            note(connection, lease.thread.thread_id, ended, now=now, count=lease.attempt, reason=message)
+        return True
 
     def fail_provider(self, lease: Lease, message: str, *, provider: str, now: float, retry_at: float) -> bool:
         """Store a fault of the provider: no try is used, and the provider rests for everyone until ``retry_at``."""
@@ -189,6 +202,14 @@ class Jobs:
                 WHERE thread_id = ?
                 """,
                 (lease.thread.thread_id,),
+            )
+            note(
+                connection,
+                lease.thread.thread_id,
+                Happened.FAILED,
+                now=now,
+                count=max(lease.attempt - 1, 0),
+                reason=message,
             )
             _let_rest(connection, provider, message, now, retry_at)
         return True
@@ -203,7 +224,7 @@ class Jobs:
         with immediate(self._connect()) as connection:
             _wake(connection, provider, now)
 
-    def give_back(self, lease: Lease) -> bool:
+    def give_back(self, lease: Lease, *, now: float | None = None) -> bool:
         """Return a job unfinished: pending at once, no try used; false when the lease was lost."""
         with immediate(self._connect()) as connection:
             changed = connection.execute(
@@ -213,9 +234,11 @@ class Jobs:
                 """,
                 (lease.thread.thread_id, lease.fence),
             )
+            if changed.rowcount == 1:
+                note(connection, lease.thread.thread_id, Happened.GIVEN_BACK, now=now)
             return changed.rowcount == 1
 
-    def retry(self, thread_id: str) -> bool:
+    def retry(self, thread_id: str, *, now: float | None = None) -> bool:
         """Give a thread another go, with all its tries; false when it runs right now or never passed a gate."""
         with immediate(self._connect()) as connection:
             changed = connection.execute(
@@ -226,6 +249,8 @@ class Jobs:
                 """,
                 (thread_id,),
             )
+            if changed.rowcount == 1:
+                note(connection, thread_id, Happened.RETRIED, now=now)
             refresh_claimable(connection, [thread_id])
             return changed.rowcount == 1
 
@@ -287,14 +312,17 @@ def _follow_scope(connection: sqlite3.Connection, thread: IndexedThread) -> None
 
 def _settle_dead(connection: sqlite3.Connection, *, now: float, max_attempts: int) -> None:
     """End the jobs of dead workers that can't simply be claimed: no tries left, or a gate has closed meanwhile."""
-    connection.execute(
+    exhausted = connection.execute(
         """
         UPDATE jobs SET state = 'exhausted', claimable = 0, owner = NULL, lease_until = NULL,
             last_error = 'the worker died ' || attempts || ' times while reading this thread', finished_at = ?
-        WHERE state = 'running' AND lease_until <= ? AND attempts >= ?
+        WHERE state = 'running' AND lease_until <= ? AND attempts >= ? RETURNING thread_id, attempts, last_error
         """,
         (now, now, max_attempts),
-    )
+    ).fetchall()
+    for row in exhausted:
+        ended = Happened.EXHAUSTED
+        note(connection, row["thread_id"], ended, now=now, count=row["attempts"], reason=row["last_error"])
     connection.execute(
         """
         UPDATE jobs SET state = 'pending', owner = NULL, lease_until = NULL

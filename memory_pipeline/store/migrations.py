@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database, Migrations
 
 #: How many steps there are; stands in ``PRAGMA user_version`` once all are applied.
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -54,6 +54,11 @@ def schema_steps() -> Migrations:
     @steps()
     def cost_of_calls(database: Database) -> None:
         for statement in _COST_OF_CALLS:
+            database.execute(statement)
+
+    @steps()
+    def chronicle(database: Database) -> None:
+        for statement in _CHRONICLE:
             database.execute(statement)
 
     return steps
@@ -378,4 +383,20 @@ _COST_OF_CALLS = (
         at REAL NOT NULL
     ) STRICT
     """,
+)
+
+_CHRONICLE = (
+    # What was decided for each thread and when; small lines, the oldest of which are dropped.
+    """
+    CREATE TABLE chronicle (
+        line_id INTEGER PRIMARY KEY,
+        at REAL NOT NULL,
+        thread_id TEXT NOT NULL,
+        what TEXT NOT NULL,
+        gate TEXT,
+        count INTEGER,
+        reason TEXT
+    ) STRICT
+    """,
+    "CREATE INDEX chronicle_by_thread ON chronicle (thread_id)",
 )

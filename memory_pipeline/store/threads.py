@@ -11,6 +11,7 @@ import orjson
 from memory_pipeline.records import (
     Agent,
     Gate,
+    Happened,
     IndexedThread,
     JobState,
     RateLimit,
@@ -20,6 +21,7 @@ from memory_pipeline.records import (
     ThreadFacts,
 )
 from memory_pipeline.redact import redact
+from memory_pipeline.store.chronicle import note
 from memory_pipeline.store.citations import store_citations
 from memory_pipeline.store.connection import immediate
 
@@ -67,7 +69,8 @@ class Threads:
             _upsert_file(connection, file, facts.thread_id, open_error=False)
             row = connection.execute(
                 """
-                SELECT t.rollout_path, max(t.updated_at, t.newest_at) AS newest_at, t.index_error, f.present
+                SELECT t.rollout_path, t.content_digest, max(t.updated_at, t.newest_at) AS newest_at, t.index_error,
+                    f.present
                 FROM threads AS t
                 LEFT JOIN rollout_files AS f ON f.path = t.rollout_path WHERE t.thread_id = ?
                 """,
@@ -88,6 +91,10 @@ class Threads:
                 if row is not None and row["rollout_path"] != file.path and not row["present"]:
                     _move_evidence(connection, facts.thread_id, row["rollout_path"], file.path)
                 _upsert_thread(connection, file, facts, scope, updated_at, now)
+                if row is None:
+                    note(connection, facts.thread_id, Happened.INDEXED, now=now)
+                elif row["content_digest"] != facts.content_digest and not is_shared_out:
+                    note(connection, facts.thread_id, Happened.GREW, now=now)
                 connection.execute(
                     "UPDATE threads SET own_from_byte = ?, claimed_records = ?, newest_at = ? WHERE thread_id = ?",
                     (own_from_byte, None if is_shared_out else facts.record_hashes or None, newest_at, facts.thread_id),
@@ -127,8 +134,9 @@ class Threads:
                 )
             else:
                 _upsert_thread(connection, file, _no_facts(file), scope, file.mtime_ns / 1e9, now, index_error=reason)
+                note(connection, thread_id, Happened.INDEXED, now=now)
 
-    def record_move(self, file: RolloutFile, old: SeenFile) -> None:
+    def record_move(self, file: RolloutFile, old: SeenFile, *, now: float | None = None) -> None:
         """Let a thread follow its file to another path; nothing was said, so nothing is extracted again."""
         with immediate(self._connect()) as connection:
             connection.execute("DELETE FROM rollout_files WHERE path = ?", (old.path,))
@@ -140,10 +148,11 @@ class Threads:
                 """,
                 (file.path, file.archived, old.thread_id, old.path),
             )
+            note(connection, old.thread_id, Happened.MOVED, now=now)
             _move_evidence(connection, old.thread_id, old.path, file.path)
             refresh_claimable(connection, [old.thread_id])
 
-    def record_presence(self, *, returned: Sequence[str], vanished: Sequence[str]) -> None:
+    def record_presence(self, *, returned: Sequence[str], vanished: Sequence[str], now: float | None = None) -> None:
         """Note which known paths are on disk again and which are gone; the threads of the latter keep their rows."""
         if not returned and not vanished:
             return
@@ -155,11 +164,19 @@ class Threads:
                     changed = connection.execute(
                         "UPDATE threads SET present = ? WHERE rollout_path = ? RETURNING thread_id", value
                     ).fetchall()
+                    for row in changed:
+                        what = Happened.RETURNED if present else Happened.VANISHED
+                        note(connection, row["thread_id"], what, now=now)
                     refresh_claimable(connection, [row["thread_id"] for row in changed])
 
-    def set_disabled(self, thread_id: str, *, disabled: bool) -> bool:
+    def set_disabled(self, thread_id: str, *, disabled: bool, now: float | None = None) -> bool:
         """Set the person's own switch on one thread; false when there is no such thread."""
         with immediate(self._connect()) as connection:
+            before = connection.execute(
+                "SELECT disabled_by_person FROM threads WHERE thread_id = ?", (thread_id,)
+            ).fetchone()
+            if before is not None and bool(before["disabled_by_person"]) != disabled:
+                note(connection, thread_id, Happened.DISABLED if disabled else Happened.ENABLED, now=now)
             changed = connection.execute(
                 "UPDATE threads SET disabled_by_person = ? WHERE thread_id = ?", (disabled, thread_id)
             )

@@ -26,7 +26,8 @@ logger = logging.getLogger(__name__)
 #: How often it is looked whether the run was stopped while a model is awaited.
 _LOOK_EVERY_SECONDS = 0.1
 _BYTES_A_TOKEN = 3
-_VARIABLES = frozenset({"opening", "closing", "material", "left_out"})
+#: What stands in the template of the first message.
+OPENING_VARIABLES = frozenset({"opening", "closing", "material", "left_out"})
 
 
 class ModelCurator:
@@ -54,7 +55,7 @@ class ModelCurator:
         self._should_stop = should_stop
         self._monotonic = monotonic
         self._system = load_template("curate_system").fill()
-        self._opening = load_template("curate_user", _VARIABLES)
+        self._opening = load_template("curate_user", OPENING_VARIABLES)
         self._caps = _Caps(config, monotonic)
         self.was_asked = False
         self.notes: list[str] = []
