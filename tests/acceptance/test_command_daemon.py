@@ -81,7 +81,7 @@ def test_a_changed_configuration_takes_effect_and_a_broken_one_does_not(machine:
         watched.running.send(signal.SIGHUP)
         watched.wait_for("outcome=refused")
         assert "unknown key nonsense" in watched.log
-        machine.configure(daemon=YEARLY, state_dir="elsewhere")
+        machine.configure(daemon=YEARLY, state_dir="moved")
         watched.running.send(signal.SIGHUP)
         watched.wait_for("restart the daemon")
         config.unlink()
@@ -93,7 +93,7 @@ def test_a_changed_configuration_takes_effect_and_a_broken_one_does_not(machine:
         watched.wait_for("pass done", times=2)
         assert "changed: sources.codex.home" in watched.end()
     assert "make lint" in machine.handbook()
-    assert not (machine.root / "elsewhere").exists()
+    assert not (machine.root / "moved").exists()
 
 
 def test_a_pass_in_flight_ends_on_the_configuration_it_began_with(machine: Machine) -> None:
