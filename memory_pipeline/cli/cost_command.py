@@ -137,7 +137,7 @@ def print_cost(document: dict[str, Any]) -> None:
         )
         if total["unbooked_requests"]:
             click.echo(
-                f"Cut off: {total['unbooked_requests']:,} requests. Nobody knows what they took, so what was reserved "
+                f"Requests cut off: {total['unbooked_requests']:,}. Nobody knows what they took, so what was reserved "
                 f"for them counts: {total['unbooked_tokens']:,} tokens."
             )
     else:

@@ -73,7 +73,7 @@ def test_a_killed_run_leaves_its_reservation_and_cost_tells_it_apart(machine: Ma
     told = machine.run("cost", "--json").document
     assert (told["total"]["requests"], told["total"]["unbooked_requests"]) == (1, 1)
     assert told["total"]["tokens"] == told["total"]["unbooked_tokens"] > 10_000
-    assert "Cut off: 1 requests" in machine.run("cost").out
+    assert "Requests cut off: 1." in machine.run("cost").out
 
 
 def test_a_notice_about_a_spent_limit_costs_no_session_a_try(machine: Machine) -> None:

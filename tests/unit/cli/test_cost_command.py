@@ -120,7 +120,7 @@ def test_the_table_has_a_bar_for_each_day_and_fits_the_terminal(shell: Shell) ->
     assert [line.count("#") for line in days] == [4, 4, 0, 24]
     assert "no single project" in printed.out
     assert SHOP in printed.out
-    assert "Cut off: 1 requests" in printed.out
+    assert "Requests cut off: 1." in printed.out
     assert max(map(len, printed.out.splitlines()[:-3])) <= 80
     assert "\x1b" not in printed.out
 
