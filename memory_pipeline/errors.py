@@ -47,6 +47,10 @@ class StoreError(MemoryPipelineError):
     """The database or the state folder can't be opened or written."""
 
 
+class DamagedDatabaseError(StoreError):
+    """What the database holds can't be read, or contradicts itself: it must be mended before anything is stored."""
+
+
 class RolloutError(MemoryPipelineError):
     """A rollout can't be read: vanished, not a regular file, outside the home, no permission."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -86,8 +87,6 @@ def who_holds(path: Path, *, table: Path = Path("/proc/locks")) -> Holding:
     Raises:
         OSError: the file is there and can't be looked at.
     """
-    import fcntl
-
     identity = _identity(path)
     if identity is None:
         return Holding(is_held=False)
@@ -118,6 +117,68 @@ def _pid_in(table: Path, identity: tuple[int, int]) -> int | None:
         if len(fields) >= 6 and fields[1:4] == ["FLOCK", "ADVISORY", "WRITE"] and fields[5] == place:
             return int(fields[4]) if fields[4].isdecimal() and fields[4] != "0" else None
     return None
+
+
+class UseLock:
+    """A lock that all users of something share. Whoever wants it alone gets it only while nobody uses it.
+
+    Like ``os_lock`` a lock of the operating system: it goes with its process. One object is for one user.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open the lock file, and make it where there is none.
+
+        Raises:
+            StoreError: it can't be made or opened.
+        """
+        self.path = path
+        try:
+            self._descriptor: int | None = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise StoreError(
+                f"{path}: can't be opened: {error.strerror or error}; is the state folder writable?"
+            ) from error
+
+    def take_alone(self, *, wait_seconds: float = 0.0) -> bool:
+        """Take it alone; false when others still hold it after ``wait_seconds``.
+
+        Raises:
+            StoreError: the file system offers no locks.
+        """
+        return self._take(fcntl.LOCK_EX, wait_seconds)
+
+    def share(self, *, wait_seconds: float) -> bool:
+        """Take it beside others, also after having held it alone; false when one still has it alone by then.
+
+        Raises:
+            StoreError: the file system offers no locks.
+        """
+        return self._take(fcntl.LOCK_SH, wait_seconds)
+
+    def release(self) -> None:
+        """Let go of it; harmless when that was done before."""
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
+
+    def _take(self, how: int, wait_seconds: float) -> bool:
+        if self._descriptor is None:
+            raise StoreError(f"{self.path}: was let go of before")
+        deadline = time.monotonic() + wait_seconds
+        while True:
+            try:
+                fcntl.flock(self._descriptor, how | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    return False
+                time.sleep(_POLL_SECONDS)
+            except OSError as error:
+                raise StoreError(
+                    f"{self.path}: can't be locked ({error.strerror or error}); the state folder must lie on a file "
+                    "system that offers file locks: name another state_dir"
+                ) from error
+            else:
+                return True
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -9,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from memory_pipeline.errors import StoreError
+from memory_pipeline.errors import DamagedDatabaseError, StoreError
 from memory_pipeline.files import FILE_MODE, make_private_folder
 from memory_pipeline.lock import os_lock
 from memory_pipeline.store.migrations import SCHEMA_VERSION, migrate
@@ -20,27 +21,26 @@ BUSY_SECONDS = 60.0
 FIRST_START_SECONDS = 60.0
 
 
-def open_database(path: Path) -> sqlite3.Connection:
+def open_database(path: Path, *, use_wal: bool = True) -> sqlite3.Connection:
     """Open the database at ``path``, making it and bringing its schema up to date first where needed.
 
+    Without ``use_wal`` it keeps a rollback journal instead of a write-ahead log, whose index is shared memory: that
+    does not reach from one machine to another, or into a virtual one.
+
     Raises:
-        StoreError: the folder or file can't be made or read, is no database, or is newer than this program.
+        DamagedDatabaseError: the file is no database, or is damaged.
+        StoreError: the folder or file can't be made or read, or is newer than this program.
     """
     try:
         make_private_folder(path.parent)
         _make_private_file(path)
-        connection = _connect(path)
+        connection = connect(path)
     except OSError as error:
         raise StoreError(
             f"{path}: can't be opened: {error.strerror or error}; is the state folder writable?"
         ) from error
-    except (sqlite3.DatabaseError, StoreError) as error:
-        raise StoreError(f"{path}: can't be opened: {error}") from error
     try:
-        _bring_up_to_date(connection, path)
-    except (sqlite3.DatabaseError, _RefusedError) as error:
-        connection.close()
-        raise StoreError(f"{path}: {error}; is the state folder writable, and the file a database of ours?") from error
+        _bring_up_to_date(connection, path, use_wal=use_wal)
     except BaseException:
         connection.close()
         raise
@@ -61,28 +61,98 @@ def immediate(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
         raise
 
 
-class _RefusedError(StoreError):
-    """SQLite refused a statement: no space, no permission, a damaged file, a lock held for too long."""
+class _Cursor(sqlite3.Cursor):
+    """A cursor whose faults carry our own error: a damaged page may show only while rows are fetched."""
+
+    def execute(self, sql: str, parameters: Any = (), /) -> _Cursor:
+        with _own_errors(self.connection):
+            super().execute(sql, parameters)
+        return self
+
+    def executemany(self, sql: str, parameters: Iterable[Any], /) -> _Cursor:
+        with _own_errors(self.connection):
+            super().executemany(sql, parameters)
+        return self
+
+    def fetchone(self) -> Any:
+        with _own_errors(self.connection):
+            return super().fetchone()
+
+    def fetchmany(self, size: int | None = 1) -> list[Any]:
+        with _own_errors(self.connection):
+            return super().fetchmany(size)
+
+    def fetchall(self) -> list[Any]:
+        with _own_errors(self.connection):
+            return super().fetchall()
+
+    def __iter__(self) -> Iterator[Any]:  # type: ignore[override]
+        with _own_errors(self.connection):
+            yield from iter(super().__next__, None)
 
 
 class _Connection(sqlite3.Connection):
     """A connection whose faults carry our own error, so that no SQLite type leaves the store."""
 
+    path = Path()
+
+    def cursor(self, factory: Any = _Cursor) -> Any:
+        return super().cursor(factory)
+
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
-        try:
+        with _own_errors(self):
             return super().execute(sql, parameters)
-        except sqlite3.IntegrityError:
-            raise
-        except sqlite3.DatabaseError as error:
-            raise _RefusedError(str(error)) from error
 
     def executemany(self, sql: str, parameters: Iterable[Any], /) -> sqlite3.Cursor:
-        try:
+        with _own_errors(self):
             return super().executemany(sql, parameters)
-        except sqlite3.IntegrityError:
-            raise
-        except sqlite3.DatabaseError as error:
-            raise _RefusedError(str(error)) from error
+
+
+class _own_errors:  # noqa: N801 - reads as what it does; a class costs a tenth of a generator on hot paths
+    """Raises our own error in the place of SQLite's. One that an insertion expects, IntegrityError, stays."""
+
+    __slots__ = ("_connection",)
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.IntegrityError):
+            raise own_error(error, getattr(self._connection, "path", Path())) from error
+
+
+def own_error(error: sqlite3.DatabaseError, path: Path) -> StoreError:
+    """Return our error for one of SQLite's; damage is noted beside the database, so that the next start looks."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or _IS_NO_TEXT in str(error):
+        suspect(path)
+        return DamagedDatabaseError(f"{path}: the database is damaged ({error})")
+    return StoreError(f"{path}: {_REASONS.get(code) or error}")
+
+
+#: What sqlite3 says of a text that is none: we write no other.
+_IS_NO_TEXT = "Could not decode to UTF-8"
+_REASONS = {
+    sqlite3.SQLITE_FULL: "no space is left on its disk; free some, and the next run goes on",
+    sqlite3.SQLITE_IOERR: "can't be read or written (an error of its disk, or no space is left there)",
+    sqlite3.SQLITE_READONLY: "can't be written; is the state folder writable?",
+    sqlite3.SQLITE_CANTOPEN: "can't be opened; is the state folder writable, and the file a database of ours?",
+    sqlite3.SQLITE_BUSY: f"another program has been writing it for {BUSY_SECONDS:g} s; end that program",
+}
+
+
+def suspect(path: Path) -> None:
+    """Note beside the database that it seemed damaged."""
+    with contextlib.suppress(OSError):  # the same fault may show once more; then it is noted
+        _make_private_file(suspicion_of(path))
+
+
+def suspicion_of(path: Path) -> Path:
+    """Return the file that stands beside a database that seemed damaged."""
+    return path.with_name("database.suspect")
 
 
 def _make_private_file(path: Path) -> None:
@@ -96,25 +166,47 @@ def _make_private_file(path: Path) -> None:
     os.close(descriptor)
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, factory=_Connection
-    )
-    connection.row_factory = sqlite3.Row
-    connection.execute("PRAGMA foreign_keys = ON")
-    connection.execute("PRAGMA secure_delete = ON")
-    connection.execute("PRAGMA synchronous = NORMAL")
+def connect(path: Path, *, alone: bool = False) -> sqlite3.Connection:
+    """Connect to a database that is there, as it is.
+
+    ``alone`` is for a caller that knows that nobody else uses it: then even a write-ahead log needs no shared memory.
+
+    Raises:
+        StoreError: it can't be opened.
+    """
+    try:
+        connection = sqlite3.connect(
+            path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, factory=_Connection
+        )
+    except sqlite3.DatabaseError as error:
+        raise own_error(error, path) from error
+    connection.path = path
+    try:
+        connection.row_factory = sqlite3.Row
+        if alone:
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA secure_delete = ON")
+        connection.execute("PRAGMA synchronous = NORMAL")
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
-def _bring_up_to_date(connection: sqlite3.Connection, path: Path) -> None:
-    if _version(connection) != SCHEMA_VERSION or _journal_mode(connection) != "wal":
+def _bring_up_to_date(connection: sqlite3.Connection, path: Path, *, use_wal: bool) -> None:
+    mode = "wal" if use_wal else "delete"
+    if not use_wal:
+        connection.execute("PRAGMA synchronous = FULL")  # a rollback journal is safe against a power cut with no less
+    if _version(connection) != SCHEMA_VERSION or _journal_mode(connection) != mode:
         with os_lock(path.parent / "schema.lock", wait_seconds=FIRST_START_SECONDS, purpose="setting up the database"):
             # WAL comes first: switching it on needs that no other connection writes, and migrations write.
-            if _journal_mode(connection) != "wal":
-                connection.execute("PRAGMA journal_mode = WAL")
-            if _journal_mode(connection) != "wal":
-                raise StoreError(f"{path}: its file system does not carry SQLite's WAL; name another state_dir")
+            if _journal_mode(connection) != mode:
+                connection.execute(f"PRAGMA journal_mode = {mode}")
+            if _journal_mode(connection) != mode:
+                raise StoreError(
+                    f"{path}: its file system does not carry SQLite's {mode} journal; name another state_dir"
+                )
             version = _version(connection)
             if version > SCHEMA_VERSION:
                 raise StoreError(f"{path}: written by a newer version of memory-pipeline; update the program")

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from memory_pipeline.errors import StoreError
-from memory_pipeline.store.connection import _Connection
+from memory_pipeline.errors import DamagedDatabaseError, StoreError
+from memory_pipeline.store.connection import _Connection, own_error
 from memory_pipeline.store.migrations import SCHEMA_VERSION
 from memory_pipeline.store.store import Store
 
@@ -58,7 +58,7 @@ def look_at(path: Path) -> Store:
         CantLookError: there is none, or it can't be read.
     """
     _check(path)
-    return Store(path, open_connection=_open_to_look)
+    return Store(path, look=lambda: _open_to_look(path))
 
 
 def health_of(path: Path) -> Health:
@@ -89,12 +89,14 @@ def why_not(path: Path, error: StoreError) -> CantLookError:
     """Say what it means that reading failed."""
     if isinstance(error, CantLookError):
         return error
-    said = str(error)
-    if "locked" in said or "busy" in said:
-        return CantLookError(f"{path} is held by another program ({said})", state=DatabaseState.LOCKED)
-    if "malformed" in said or "not a database" in said or "corrupt" in said or "no such" in said:
-        return CantLookError(f"{path} is damaged ({said})", state=DatabaseState.BROKEN)
-    return CantLookError(f"{path} can't be read ({said})", state=DatabaseState.UNREADABLE)
+    code = getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF
+    if isinstance(error, DamagedDatabaseError):
+        return CantLookError(str(error), state=DatabaseState.BROKEN)
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return CantLookError(f"{path}: another program holds the database for itself", state=DatabaseState.LOCKED)
+    if "no such table" in str(error) or "no such column" in str(error):
+        return CantLookError(f"{path}: it is no database of ours ({error.__cause__})", state=DatabaseState.BROKEN)
+    return CantLookError(str(error), state=DatabaseState.UNREADABLE)
 
 
 def _open_to_look(path: Path, *, any_version: bool = False) -> sqlite3.Connection:
@@ -127,21 +129,22 @@ def _check(path: Path) -> None:
 def _connect(path: Path) -> sqlite3.Connection:
     address = f"{path.absolute().as_uri()}?mode=ro"
     try:
-        return _opened(address)
+        return _opened(path, address)
     except StoreError:
         # Where nobody may write, the files beside the database can't be made; without a log there is nothing in them.
         if os.access(path.parent, os.W_OK) or _size_of(path.with_name(f"{path.name}-wal")):
             raise
-        return _opened(f"{address}&immutable=1")
+        return _opened(path, f"{address}&immutable=1")
 
 
-def _opened(address: str) -> sqlite3.Connection:
+def _opened(path: Path, address: str) -> sqlite3.Connection:
     try:
         connection = sqlite3.connect(
             address, uri=True, timeout=LOOK_SECONDS, isolation_level=None, check_same_thread=False, factory=_Connection
         )
     except sqlite3.DatabaseError as error:
-        raise StoreError(str(error)) from error
+        raise own_error(error, path) from error
+    connection.path = path
     connection.row_factory = sqlite3.Row
     try:
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()

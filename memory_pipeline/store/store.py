@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+from memory_pipeline.filesystems import file_system_of, is_network
 from memory_pipeline.store.chronicle import Chronicle
 from memory_pipeline.store.citations import Citations
 from memory_pipeline.store.connection import open_database
@@ -17,6 +18,7 @@ from memory_pipeline.store.journal import JournalEntries
 from memory_pipeline.store.ledger import Ledger
 from memory_pipeline.store.lineage import Lineage
 from memory_pipeline.store.memories import Memories
+from memory_pipeline.store.opening import enter
 from memory_pipeline.store.overview import Overview
 from memory_pipeline.store.threads import Threads
 
@@ -24,9 +26,27 @@ from memory_pipeline.store.threads import Threads
 class Store:
     """Everything that is kept in the database of one state folder. Safe to use from several threads."""
 
-    def __init__(self, path: Path, *, open_connection: Callable[[Path], sqlite3.Connection] = open_database) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        file_system_of: Callable[[Path], str | None] = file_system_of,
+        look: Callable[[], sqlite3.Connection] | None = None,
+    ) -> None:
+        """Open the database at ``path``; ``file_system_of`` tells the type of the file system that holds a folder.
+
+        With ``look``, which opens connections for a look from outside, it is no use of the database: nothing is made,
+        mended or brought up to date.
+
+        Raises:
+            DamagedDatabaseError: it is damaged, and must be mended first.
+            StoreError: it can't be opened.
+        """
         self.path = path
-        self._open_connection = open_connection
+        use_wal = look is not None or not is_network(file_system_of(path.parent))
+        use = enter(path, use_wal=use_wal) if look is None else None
+        self._let_go: Callable[[], None] = use.release if use is not None else lambda: None
+        self._open_connection = look or (lambda: open_database(path, use_wal=use_wal))
         self._local = threading.local()
         self._opened: list[tuple[threading.Thread, sqlite3.Connection]] = []
         self._opening = threading.Lock()
@@ -41,7 +61,11 @@ class Store:
         self.chronicle = Chronicle(self._connect)
         self.overview = Overview(self._connect)
         self.forgetting = Forgetting(self._connect)
-        self._connect()
+        try:
+            self._connect()
+        except BaseException:
+            self._let_go()
+            raise
 
     def close(self) -> None:
         """Close the connections of all threads; nothing may use the store afterwards."""
@@ -49,11 +73,12 @@ class Store:
             for _, connection in self._opened:
                 connection.close()
             self._opened.clear()
+        self._let_go()
 
     def _connect(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
-            connection = self._open_connection(self.path)
+            connection = self._open_connection()
             self._local.connection = connection
             with self._opening:
                 self._close_those_of_ended_threads()

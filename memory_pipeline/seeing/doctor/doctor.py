@@ -42,7 +42,9 @@ def _made(name: str, check: Check, patient: Patient) -> Iterator[Finding]:
             yield Finding(check=name, level=level, what=redact(what).text, remedy=remedy)
     except CantLookError as why:
         # What is wrong with the database is told once, by its own check.
-        yield Finding(check=name, level=Level.NOTE, what=f"not looked at, since {why}", remedy="see the check `database`")
+        yield Finding(
+            check=name, level=Level.NOTE, what=f"not looked at, since {why}", remedy="see the check `database`"
+        )
     except MemoryPipelineError as failed:
         yield Finding(check=name, level=Level.ERROR, what=redact(str(failed)).text, remedy="mend that and look again")
     except Exception as tripped:  # noqa: BLE001 - a check that trips must not hide what the others find

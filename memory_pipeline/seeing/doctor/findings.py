@@ -11,6 +11,7 @@ from pathlib import Path
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config, ModelConfig
 from memory_pipeline.errors import StoreError
+from memory_pipeline.filesystems import file_system_of
 from memory_pipeline.store.looking import look_at, why_not
 from memory_pipeline.store.store import Store
 
@@ -71,8 +72,7 @@ class Patient:
     clock: Clock
     offered_models: OfferedModels | None  # None: nothing may be asked
     check_schedule: Callable[[str], None]  # raises ConfigError
-    file_system_of: Callable[[Path], str | None]
-    is_network: Callable[[str | None], bool]
+    file_system_of: Callable[[Path], str | None] = file_system_of
 
     @contextlib.contextmanager
     def store(self) -> Iterator[Store]:

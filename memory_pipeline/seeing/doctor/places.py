@@ -11,6 +11,7 @@ from pathlib import Path
 from memory_pipeline.clock import DAY_SECONDS, iso
 from memory_pipeline.config import AGENT_HOMES, CONFIG_ENV, STATE_DIR_ENV
 from memory_pipeline.errors import ConfigError
+from memory_pipeline.filesystems import is_network
 from memory_pipeline.logfile import LOG_FOLDER
 from memory_pipeline.records import Agent
 from memory_pipeline.rollouts.codex_home import check_codex_home
@@ -66,14 +67,19 @@ def check_homes(patient: Patient) -> Iterator[Said]:
         problem = home_problem(agent, home)
         if problem:
             named = f" (from {variable})" if moved and os.path.realpath(moved) == os.path.realpath(home) else ""
-            yield warning(f"{problem.split(';')[0]}{named}", f"set sources.{agent}.home, or sources.{agent}.enabled = false")
+            yield warning(
+                f"{problem.split(';')[0]}{named}", f"set sources.{agent}.home, or sources.{agent}.enabled = false"
+            )
         else:
             found.append(agent)
             yield ok(f"the home of {agent} is {home}")
             if not log_roots(agent, home):
                 yield note(f"{home} holds no folder of logs yet", f"run {agent} once")
     if not found:
-        yield error("there is no home of any agent, so there is nothing to read", "set sources.codex.home or sources.claude.home")
+        yield error(
+            "there is no home of any agent, so there is nothing to read",
+            "set sources.codex.home or sources.claude.home",
+        )
     problems = [one for one in folder_problems(patient.config) if "can't be listed" in one]
     for problem in problems[:_MOST_TOLD]:
         yield warning(problem.rsplit("; ", 1)[0], "make it readable for you")
@@ -189,7 +195,7 @@ def check_disk(patient: Patient) -> Iterator[Said]:
     state = patient.config.state_path
     folder = next((one for one in (state, *state.parents) if one.is_dir()), Path("/"))
     kind = patient.file_system_of(folder)
-    if patient.is_network(kind):
+    if is_network(kind):
         yield warning(
             f"the state folder lies on a file system of other machines ({kind}), whose locks can't be relied on",
             "set state_dir to a folder on a disk of this machine",
@@ -215,7 +221,9 @@ def check_clock(patient: Patient) -> Iterator[Said]:
     if not _FIRST_MOMENT < now < _LAST_MOMENT:
         yield error(f"the clock of this machine says {iso(now)}", "set it: what is too recent or due can't be told")
         return
-    written = max((_written_at(patient.config.state_path / name) for name in ("memory.db", "memory.db-wal")), default=0.0)
+    written = max(
+        (_written_at(patient.config.state_path / name) for name in ("memory.db", "memory.db-wal")), default=0.0
+    )
     if written > now + DAY_SECONDS:
         yield warning(
             f"the database was written at {iso(written)}, which has not come yet",

@@ -78,10 +78,10 @@ def check_model(patient: Patient) -> Iterator[Said]:
     kind = "another machine" if model.is_remote else "this machine"
     key = (patient.environ.get(model.api_key_env) or "").strip()
     if model.is_remote and not key:
+        named = f"the variable {model.api_key_env}" if model.api_key_env else "model.api_key_env is empty: a variable"
         yield error(
-            f"the variable {model.api_key_env or '(model.api_key_env is empty)'}, which is to hold the key of the server, "
-            "is not set here",
-            "set it for the daemon or the cron line too, or name another in model.api_key_env",
+            f"{named}, which is to hold the key of the server, is not set here",
+            "set it, for the daemon or the cron line too, or name another in model.api_key_env",
         )
         return
     if model.is_remote and model.base_url.lower().startswith("http://"):

@@ -111,7 +111,9 @@ def check_locks(patient: Patient) -> Iterator[Said]:
         if holding.is_held:
             held += 1
             by = f"by process {holding.pid}" if holding.pid else "by a process of another user or container"
-            yield note(f"{name} is held {by} ({path})", "nothing to do: the lock goes with its process; don't delete it")
+            yield note(
+                f"{name} is held {by} ({path})", "nothing to do: the lock goes with its process; don't delete it"
+            )
     if not held:
         yield ok("nobody holds a lock")
     if not config.database_path.is_file():
@@ -123,11 +125,15 @@ def check_locks(patient: Patient) -> Iterator[Said]:
     if last is not None and last.state == "publishing" and not is_locked:
         yield warning(f"consolidation {last.consolidation_id} was cut off while it was published", "`run` finishes it")
     elif last is not None and last.state == "running" and not is_locked:
-        yield note(f"consolidation {last.consolidation_id} was cut off before it changed anything", "`run` makes a new one")
+        yield note(
+            f"consolidation {last.consolidation_id} was cut off before it changed anything", "`run` makes a new one"
+        )
     elif last is not None and last.state == "failed":
         reason = redact(last.error or "no reason is kept").text
         when = f"; tried again from {iso(last.retry_at)}" if last.retry_at else ""
-        yield warning(f"the last consolidation failed: {reason}{when}", "mend the cause; what was published is as it was")
+        yield warning(
+            f"the last consolidation failed: {reason}{when}", "mend the cause; what was published is as it was"
+        )
     dead = [job for job in running if job.lease_until <= now]
     if dead:
         yield note(f"{len(dead)} sessions were left by a run that died", "the next run takes them over")
@@ -178,6 +184,8 @@ def check_tombstones(patient: Patient) -> Iterator[Said]:
     if patient.config.database_path.is_file():
         with patient.store() as store:
             if store.forgetting.met() != tombstones.digest:
-                yield warning("a forgetting was cut off, or a backup brought words back", "any other command finishes it")
+                yield warning(
+                    "a forgetting was cut off, or a backup brought words back", "any other command finishes it"
+                )
                 return
     yield ok("what was forgotten is known, and everything is in line with it")
