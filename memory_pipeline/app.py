@@ -161,6 +161,15 @@ class App:
             phase2.take_possession()
         return reader.hints
 
+    def check_ready(self) -> None:
+        """Check what every pass needs: a workspace that is ours to write, and a model that can be asked.
+
+        Raises:
+            ConfigError, UsageError: a person has to mend something first; the message says what.
+        """
+        self.check_workspace()
+        self._pipeline()
+
     def scan(self, *, force: bool = False, on_index: Progress | None = None) -> Discovery:
         """Index and gate, without extracting anything."""
         discovery = index_rollouts(self.config, self.store, self.clock, stop=self.stop, on_progress=on_index)

@@ -165,6 +165,7 @@ class DaemonConfig:
     """When the daemon runs."""
 
     schedule: str = "*/15 * * * *"
+    jitter_seconds: float = 30
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -221,6 +222,11 @@ class Config:
     def journal_path(self) -> Path:
         """Our own log of what the person did to the memories."""
         return self.state_path / JOURNAL_FILE
+
+    @property
+    def daemon_lock_path(self) -> Path:
+        """The lock of the one daemon that works for this state folder."""
+        return self.state_path / "daemon.lock"
 
     @property
     def tombstones_path(self) -> Path:
@@ -444,6 +450,7 @@ _AT_LEAST: Mapping[str, float] = {
     "phase2.curator_max_seconds": 1,
     "budget.daily_tokens": 0,
     "budget.weekly_tokens": 0,
+    "daemon.jitter_seconds": 0,
     "logging.max_bytes": 10_000,
     "logging.keep": 1,
 }

@@ -13,9 +13,8 @@ import click
 
 from memory_pipeline.cli.commands import cli
 from memory_pipeline.cli.output import print_json, say
+from memory_pipeline.cli.place import EXIT_INTERRUPTED
 from memory_pipeline.errors import MemoryPipelineError
-
-EXIT_INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

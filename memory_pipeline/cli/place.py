@@ -1,11 +1,9 @@
-"""Where a command works: configuration, state, and the parts opened on them; how it is asked to stop."""
+"""Where a command works: configuration, state, and the parts opened on them; the exit codes."""
 
 from __future__ import annotations
 
-import os
 import shlex
 import shutil
-import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -27,6 +25,7 @@ T = TypeVar("T")
 EXIT_DONE = 0
 EXIT_FAILED = 1
 EXIT_LOCKED = 75
+EXIT_INTERRUPTED = 130
 
 JSON_OPTION = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
@@ -69,26 +68,6 @@ def open_app(config: Config, stop: threading.Event | None = None) -> Iterator[Ap
 
     with App(config, stop=stop) as app:
         yield app
-
-
-@contextmanager
-def stoppable() -> Iterator[threading.Event]:
-    """Turn SIGINT, SIGTERM and SIGHUP into an event that work looks at; a second signal ends the program at once."""
-    stop = threading.Event()
-
-    def ask_to_stop(number: int, _frame: object) -> None:
-        if stop.is_set():
-            os._exit(128 + number)
-        stop.set()
-
-    # A closed terminal asks to stop as well: what is in flight must be given back.
-    wanted = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.signal(number, ask_to_stop) for number in wanted}
-    try:
-        yield stop
-    finally:
-        for number, action in before.items():
-            signal.signal(number, action)
 
 
 def find_one(

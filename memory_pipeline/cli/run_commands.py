@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from memory_pipeline.cli.place import EXIT_DONE, EXIT_FAILED, EXIT_LOCKED, JSON_OPTION, Place, open_app, stoppable
+from memory_pipeline.cli.place import EXIT_DONE, EXIT_FAILED, EXIT_LOCKED, JSON_OPTION, Place, open_app
+from memory_pipeline.cli.signals import stoppable
 from memory_pipeline.config import Config
 from memory_pipeline.errors import UsageError
 from memory_pipeline.records import RunCounts
@@ -51,23 +52,44 @@ def run_command(place: Place, /, **options: Any) -> int:
 @click.command()
 @click.pass_obj
 def daemon(place: Place) -> int:
-    """Run a pass now and then by daemon.schedule, until a signal asks to stop."""
+    """Run a pass now and then by daemon.schedule, until a signal asks to stop.
+
+    SIGHUP has it read its configuration again. Exit codes: 0 stopped, 2 wrong configuration, 75 another daemon works
+    for this state folder, 130 left at once by a second signal.
+    """
+    import random
+
     from memory_pipeline.cli.logs import log_to_stderr
-    from memory_pipeline.daemon import check_schedule, run_daemon
+    from memory_pipeline.clock import SystemClock
+    from memory_pipeline.daemon import Daemon, Wishes, only_daemon
+    from memory_pipeline.pipeline import PassOptions
 
     log_to_stderr(logging.INFO)
+    told: set[str] = set()
+
+    def check(config: Config) -> None:
+        with open_app(config, stop) as app:
+            app.check_ready()
+
+    def run_pass(config: Config) -> None:
+        # Opened anew for each pass: whatever a person put in place of a file meanwhile is taken as it is.
+        with open_app(config, stop) as app:
+            _log_pass(app.run_once(PassOptions()), told)
+
+    wishes = Wishes()
     config = place.load()
-    check_schedule(config.daemon.schedule)
-    with stoppable() as stop, open_app(config, stop) as app:
-        app.check_workspace()  # before the first pass: what a person must mend first is told at once, by its exit code
-
-        def run_pass() -> None:
-            from memory_pipeline.pipeline import PassOptions
-
-            counts = app.run_once(PassOptions())
-            _log_pass(counts)
-
-        run_daemon(config.daemon.schedule, run_pass, stop)
+    # Jitter only spreads passes over time; nothing that is stored or shown depends on it.
+    works = Daemon(
+        config,
+        load=place.load,
+        check=check,
+        run_pass=run_pass,
+        wishes=wishes,
+        clock=SystemClock(),
+        jitter=random.random,
+    )
+    with stoppable(on_stop=wishes.stop, on_hangup=wishes.reread) as stop, only_daemon(config):
+        works.run()
     return EXIT_DONE
 
 
@@ -176,7 +198,10 @@ def _exit_code(counts: RunCounts) -> int:
     return EXIT_LOCKED if counts.phase2.outcome is Phase2Outcome.LOCKED else EXIT_DONE
 
 
-def _log_pass(counts: RunCounts) -> None:
+def _log_pass(counts: RunCounts, told: set[str]) -> None:
+    """Log what a pass did; what was ``told`` after the pass before it is not told again."""
+    from memory_pipeline.records import Phase2Outcome
+
     logger = logging.getLogger("memory_pipeline.daemon")
     phase1, phase2 = counts.phase1, counts.phase2
     outcome = (
@@ -184,5 +209,11 @@ def _log_pass(counts: RunCounts) -> None:
     )
     seconds = round(phase1.seconds + phase2.seconds, 3)
     logger.info("pass done", extra={"action": "pass", "outcome": outcome, "seconds": seconds})
-    for problem in (*phase1.problems, *phase2.problems):
-        logger.warning("%s", problem, extra={"action": "pass"})
+    # Another run that holds the workspace does our work, and the next pass comes by itself.
+    of_phase2 = () if phase2.outcome is Phase2Outcome.LOCKED else phase2.problems
+    problems = (*phase1.problems, *of_phase2)
+    for problem in problems:
+        if problem not in told:
+            logger.warning("%s", problem, extra={"action": "pass"})
+    told.clear()
+    told.update(problems)

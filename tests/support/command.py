@@ -105,10 +105,11 @@ class Machine:
         cwd: Path | None = None,
         umask: int = -1,
         out: int = subprocess.PIPE,
+        err: int = subprocess.PIPE,
     ) -> Running:
         """Call the command and leave it running; leaving its context kills it if it still is.
 
-        ``out`` is the descriptor that it writes to; what it writes there is not read here.
+        ``out`` and ``err`` are the descriptors that it writes to; what it writes there is not read here.
         """
         placed = ("--config", str(self._config)) if self._config else ()
         return Running(
@@ -117,6 +118,7 @@ class Machine:
             cwd=cwd or self.elsewhere,
             umask=umask,
             out=out,
+            err=err,
         )
 
     def threads(self) -> dict[str, dict[str, Any]]:
@@ -149,7 +151,7 @@ class Running:
     """The command while it runs."""
 
     def __init__(
-        self, words: Sequence[str], *, environment: Mapping[str, str], cwd: Path, umask: int, out: int
+        self, words: Sequence[str], *, environment: Mapping[str, str], cwd: Path, umask: int, out: int, err: int
     ) -> None:
         self._prints_json = "--json" in words and out == subprocess.PIPE
         self._running = subprocess.Popen(
@@ -159,7 +161,7 @@ class Running:
             umask=umask,
             stdin=subprocess.DEVNULL,
             stdout=out,
-            stderr=subprocess.PIPE,
+            stderr=err,
             text=True,
             encoding="utf-8",
         )
@@ -172,6 +174,7 @@ class Running:
     def wait(self, seconds: float = PATIENCE_SECONDS) -> Ran:
         """Wait for its end, at most ``seconds``."""
         out, err = self._running.communicate(timeout=seconds)
+        err = err or ""
         assert "Traceback" not in err, err
         if self._prints_json and self._running.returncode >= 0:
             json.loads(out)
