@@ -11,8 +11,8 @@ import click
 from memory_pipeline.cli.output import printable
 from memory_pipeline.cli.place import Place
 from memory_pipeline.clock import Clock, SystemClock
-from memory_pipeline.config import ModelConfig
-from memory_pipeline.daemon import check_schedule
+from memory_pipeline.config import Config, ModelConfig
+from memory_pipeline.daemon import Schedule
 from memory_pipeline.errors import ConfigError
 from memory_pipeline.llm.reach import offered_models
 from memory_pipeline.seeing.doctor.doctor import examine, without_configuration
@@ -42,9 +42,13 @@ def findings_at(
         environ=environ,
         clock=clock,
         offered_models=None if offline else ask,
-        check_schedule=check_schedule,
+        check_schedule=_check_schedule,
     )
     yield from examine(patient)
+
+
+def _check_schedule(config: Config) -> None:
+    Schedule(config, jitter=lambda: 0.0)
 
 
 def is_broken(findings: Sequence[Finding]) -> bool:

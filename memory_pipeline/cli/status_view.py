@@ -9,6 +9,7 @@ from memory_pipeline.cli.output import counted, printable
 from memory_pipeline.redact import redact
 
 Command = Callable[[str], str]
+Part = Callable[[Mapping[str, Any], Command], Iterator[str]]
 
 _MOST_LISTED = 4
 _MOST_GATES = 6
@@ -19,12 +20,24 @@ def status_lines(document: Mapping[str, Any], command: Command) -> list[str]:
     """Return the status as lines: each begins with what it is about, or goes on with the one above."""
     lines = [
         f"State:     {document['state_dir']}",
-        f"Memories:  {document['memories_dir']} ({counted(document['memories']) or 'none yet'})",
+        f"Memories:  {document['memories_dir']}{_memories(document)}",
         f"Provider:  {document['provider']}",
     ]
-    for part in (_database, _running, _sessions, _waiting, _failures, _rest, _published, _cost, _folders):
+    parts: list[Part] = [_database, _running, _folders]
+    if _is_known(document):
+        parts[2:2] = [_sessions, _waiting, _failures, _rest, _published, _cost]
+    for part in parts:
         lines += part(document, command)
     return [printable(line) for line in lines]
+
+
+def _memories(document: Mapping[str, Any]) -> str:
+    return f" ({counted(document['memories']) or 'none yet'})" if _is_known(document) else ""
+
+
+def _is_known(document: Mapping[str, Any]) -> bool:
+    """Whether it is known what is stored: of a database that can't be read, it is not even known that it is empty."""
+    return document["database"]["state"] in ("fine", "missing")
 
 
 def _database(document: Mapping[str, Any], _command: Command) -> Iterator[str]:
@@ -38,6 +51,9 @@ def _running(document: Mapping[str, Any], _command: Command) -> Iterator[str]:
     running, lock = document["running"], document["workspace_lock"]
     alive = [job for job in running if job["is_alive"]]
     told = []
+    if document["daemon"]["is_held"]:
+        pid = document["daemon"]["pid"]
+        told.append(f"a daemon{f', process {pid}' if pid else ''}")
     if alive:
         since = min((job["since"] for job in alive if job["since"]), default=None)
         pids = sorted({job["pid"] for job in alive if job["pid"]})
@@ -50,7 +66,7 @@ def _running(document: Mapping[str, Any], _command: Command) -> Iterator[str]:
     dead = len(running) - len(alive)
     if dead:
         told.append(f"{_sessions_counted(dead)} left by a run that died; the next run takes over")
-    for number, sentence in enumerate(told or ["nothing"]):
+    for number, sentence in enumerate(told or ["nothing, and no daemon"]):
         yield f"{'Running:' if number == 0 else '':11}{sentence}"
 
 

@@ -81,6 +81,7 @@ def _without_database(config: Config) -> dict[str, Any]:
         "provider": config.model.provider,
         "generate_memories": config.settings.generate_memories,
         "database": {"state": DatabaseState.FINE, "problem": None, "remedy": None},
+        "daemon": _holding(config.daemon_lock_path),
         "workspace_lock": _holding(workspace_lock_path(config.workspace_path)),
         "running": [],
         "threads": {},

@@ -71,7 +71,7 @@ class Patient:
     environ: Mapping[str, str]
     clock: Clock
     offered_models: OfferedModels | None  # None: nothing may be asked
-    check_schedule: Callable[[str], None]  # raises ConfigError
+    check_schedule: Callable[[Config], None]  # raises ConfigError
     file_system_of: Callable[[Path], str | None] = file_system_of
 
     @contextlib.contextmanager

@@ -42,7 +42,7 @@ def check_configuration(patient: Patient) -> Iterator[Said]:
         if patient.environ.get(name):
             yield note(f"{name} is set to {patient.environ[name]}")
     try:
-        patient.check_schedule(config.daemon.schedule)
+        patient.check_schedule(config)
     except ConfigError as wrong:
         yield error(str(wrong), "write five cron fields, such as */15 * * * *")
     if not config.settings.generate_memories:

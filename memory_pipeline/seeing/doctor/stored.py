@@ -144,7 +144,7 @@ def _locks(config: Config) -> dict[str, Path]:
         "the workspace": workspace_lock_path(config.workspace_path),
         "the set-up of the database": config.state_path / "schema.lock",
         "the journal": config.state_path / "journal.lock",
-        "the place of the daemon": config.state_path / "daemon.lock",
+        "the place of the daemon": config.daemon_lock_path,
     }
 
 

@@ -137,7 +137,7 @@ def test_completion_scripts_are_printed(shell_name: str) -> None:
 def test_a_state_folder_that_can_not_be_made_is_named(shell: Shell, tmp_path: Path) -> None:
     """Exit code 1, one line, no traceback."""
     (tmp_path / "file").write_bytes(b"x")
-    printed = shell.call("--state-dir", str(tmp_path / "file" / "state"), "status")
+    printed = shell.call("--state-dir", str(tmp_path / "file" / "state"), "scan")
     assert printed.code == 1
     assert str(tmp_path / "file" / "state") in printed.err
     assert printed.err.count("\n") == 1
@@ -145,6 +145,7 @@ def test_a_state_folder_that_can_not_be_made_is_named(shell: Shell, tmp_path: Pa
 
 def test_a_state_folder_on_the_command_line_wins(shell: Shell, tmp_path: Path) -> None:
     """Nothing is made in the one of the configuration."""
+    shell.call("--state-dir", str(tmp_path / "other"), "scan")
     printed = shell.call("--state-dir", str(tmp_path / "other"), "status", "--json")
     assert printed.json()["state_dir"] == str(tmp_path / "other")
     assert (tmp_path / "other" / "memory.db").exists()
