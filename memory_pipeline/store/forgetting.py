@@ -310,8 +310,10 @@ def _other_words(connection: sqlite3.Connection) -> Iterable[str]:
 
 
 def _mask_column(connection: sqlite3.Connection, table: str, column: str, mask: Callable[[str], str]) -> None:
-    rows = connection.execute(f"SELECT rowid, {column} AS text FROM {table} WHERE {column} IS NOT NULL").fetchall()
-    changed = [(masked, row["rowid"]) for row in rows if (masked := mask(row["text"])) != row["text"]]
+    rows = connection.execute(
+        f"SELECT rowid AS number, {column} AS text FROM {table} WHERE {column} IS NOT NULL"
+    ).fetchall()
+    changed = [(masked, row["number"]) for row in rows if (masked := mask(row["text"])) != row["text"]]
     connection.executemany(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", changed)
 
 

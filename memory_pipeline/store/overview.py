@@ -80,14 +80,16 @@ class Overview:
         """Return why threads are shown as error or exhausted, by reason, the most frequent first."""
         rows = self._connect().execute(
             f"""
-            SELECT {_STATE} AS state, coalesce(j.last_error, '') AS reason, count(*) AS n, min(j.retry_at) AS retry_at
-            {_FROM} WHERE j.state IN ('error', 'exhausted')
-            GROUP BY 1, 2 HAVING state IN ('error', 'exhausted') ORDER BY n DESC, reason
+            SELECT shown, reason, count(*) AS n, min(retry_at) AS retry_at FROM (
+                SELECT {_STATE} AS shown, coalesce(j.last_error, '') AS reason, j.retry_at AS retry_at
+                {_FROM} WHERE j.state IN ('error', 'exhausted')
+            )
+            WHERE shown IN ('error', 'exhausted') GROUP BY shown, reason ORDER BY n DESC, reason, shown
             """
         )
         return [
             FailedJobs(
-                state=JobState(row["state"]), reason=row["reason"], count=row["n"], first_retry_at=row["retry_at"]
+                state=JobState(row["shown"]), reason=row["reason"], count=row["n"], first_retry_at=row["retry_at"]
             )
             for row in rows
         ]

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from memory_pipeline.errors import InterruptedRunError, LockedError, StoreError
-from memory_pipeline.lock import os_lock
+from memory_pipeline.lock import Holding, os_lock, who_holds
 
 _HOLD = """
 import sys
@@ -167,3 +167,24 @@ def test_a_held_lock_notices_that_its_file_is_gone(tmp_path: Path) -> None:
         path.unlink()
         path.symlink_to(tmp_path)
         assert not ours.is_held()
+
+
+@pytest.mark.parametrize("has_table", [True, False])
+def test_a_look_from_outside_tells_whether_a_lock_is_held(tmp_path: Path, has_table: bool) -> None:
+    """With the holder's process id where the system lists it; it neither takes the lock nor makes its file."""
+    path = tmp_path / "run.lock"
+    table = Path("/proc/locks") if has_table else tmp_path / "no such list"
+    assert who_holds(path, table=table) == Holding(is_held=False)
+    assert not path.exists()
+    holder = _holder(path)
+    try:
+        holding = who_holds(path, table=table)
+        assert holding.is_held
+        assert holding.pid in (None, holder.pid)
+        if not has_table:
+            assert holding.pid is None
+    finally:
+        holder.communicate("\n")
+    assert who_holds(path, table=table) == Holding(is_held=False)
+    with os_lock(path, purpose="a test"):
+        pass
