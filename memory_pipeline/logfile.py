@@ -11,7 +11,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import orjson
@@ -45,6 +45,9 @@ FIELDS = (
     "removed",
 )
 _VALUE_CHARS = 120
+#: How often it is looked whether the last line still lacks its end, and how long is waited in between, in seconds.
+_LOOKS_AT_THE_END = 5
+_LOOK_SECONDS = 0.01
 
 
 class LogFile:
@@ -64,6 +67,7 @@ class LogFile:
         self._keep = keep
         self._write = write
         self._descriptor: int | None = None
+        self._is_torn = False  # the last line has no end
         self._lock = threading.Lock()
 
     def append(self, line: bytes) -> None:
@@ -72,8 +76,12 @@ class LogFile:
             self._rotate_if_full(len(line) + 1)
             descriptor = self._open_current()
             # A line that a full disk cut off is ended first, so that it costs no other one.
-            start = b"" if _ends_a_line(descriptor) else b"\n"
-            self._write(descriptor, start + line + b"\n")
+            whole = (b"\n" if self._is_torn else b"") + line + b"\n"
+            written = 0
+            try:
+                written = self._write(descriptor, whole)
+            finally:
+                self._is_torn = written < len(whole) and (self._is_torn or written > 0)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -89,6 +97,7 @@ class LogFile:
                 self._path.parent.mkdir(mode=FOLDER_MODE)
             flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
             self._descriptor = os.open(self._path, flags, FILE_MODE)
+            self._is_torn = not _ends_a_line(self._descriptor)
         return self._descriptor
 
     def _let_go(self) -> None:
@@ -138,14 +147,15 @@ def logging_to_file(config: Config, *, run_id: str) -> Iterator[Callable[..., No
     file = LogFile(config.state_path / LOG_FOLDER, max_bytes=limits.max_bytes, keep=limits.keep)
     level = logging.getLevelNamesMapping()[limits.level.upper()]
     own, root = logging.getLogger(OWN), logging.getLogger()
-    handlers = {own: _Handler(file, run_id, level), root: _Handler(file, run_id, logging.WARNING)}
+    events = _OwnEvents(file, run_id, level)
+    handlers = {own: events, root: _OfLibraries(file, run_id, logging.WARNING)}
     level_before = own.level
     if own.getEffectiveLevel() > level:
         own.setLevel(level)
     for logger, handler in handlers.items():
         logger.addHandler(handler)
     try:
-        yield handlers[own].tell
+        yield events.tell
     finally:
         for logger, handler in handlers.items():
             logger.removeHandler(handler)
@@ -153,7 +163,7 @@ def logging_to_file(config: Config, *, run_id: str) -> Iterator[Callable[..., No
         file.close()
 
 
-class _Handler(logging.Handler):
+class _Events(logging.Handler):
     """Writes events to the log file. An event that can't be written is left out."""
 
     def __init__(self, file: LogFile, run_id: str, level: int) -> None:
@@ -161,26 +171,33 @@ class _Handler(logging.Handler):
         self._file = file
         self._run_id = run_id
 
-    def emit(self, record: logging.LogRecord) -> None:
-        """Write one event: of ours its fields, of a library its name, which also passes by the logger above ours."""
-        is_ours = record.name == OWN or record.name.startswith(f"{OWN}.")
-        if is_ours and record.levelno < self.level:
-            return
-        if is_ours:
-            fields = {name: getattr(record, name) for name in FIELDS if hasattr(record, name)}
-        else:
-            fields = {"action": "library", "library": record.name}
-        self._write(record.created, record.levelno, fields)
-
     def tell(self, *, level: int = logging.INFO, **fields: object) -> None:
-        """Write one event of ours that goes nowhere else."""
+        """Write one event that goes nowhere else."""
         if level >= self.level:
             self._write(time.time(), level, fields)
 
-    def _write(self, at: float, level: int, fields: dict[str, object]) -> None:
+    def _write(self, at: float, level: int, fields: Mapping[str, object]) -> None:
         head = {"time": iso(at), "level": logging.getLevelName(level).lower(), "run": self._run_id}
         with contextlib.suppress(Exception):
             self._file.append(orjson.dumps(head | {name: _value(value) for name, value in fields.items()}))
+
+
+class _OwnEvents(_Events):
+    """Events of ours, with their fields."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one event."""
+        fields = {name: getattr(record, name) for name in FIELDS if hasattr(record, name)}
+        self._write(record.created, record.levelno, fields)
+
+
+class _OfLibraries(_Events):
+    """Events of libraries: by name alone, since what they say may be what they sent."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one event; ours, which may pass by here too, were written already."""
+        if record.name != OWN and not record.name.startswith(f"{OWN}."):
+            self._write(record.created, record.levelno, {"action": "library", "library": record.name})
 
 
 def _value(value: object) -> object:
@@ -200,5 +217,10 @@ def _is_at(descriptor: int, path: Path) -> bool:
 
 
 def _ends_a_line(descriptor: int) -> bool:
-    size = os.fstat(descriptor).st_size
-    return size == 0 or os.pread(descriptor, 1, size - 1) == b"\n"
+    """Whether the file ends with a whole line; one that another process is just writing counts as such."""
+    for _ in range(_LOOKS_AT_THE_END):
+        size = os.fstat(descriptor).st_size
+        if size == 0 or os.pread(descriptor, 1, size - 1) == b"\n":
+            return True
+        time.sleep(_LOOK_SECONDS)
+    return False
