@@ -62,7 +62,7 @@ def doctor_document(findings: Sequence[Finding]) -> dict[str, Any]:
         "findings": [
             {"check": one.check, "level": one.level, "what": one.what, "remedy": one.remedy or None} for one in findings
         ],
-        "counts": {level: sum(one.level is level for one in findings) for level in Level},
+        "counts": {level.value: sum(one.level is level for one in findings) for level in Level},
     }
 
 

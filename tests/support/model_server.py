@@ -25,7 +25,7 @@ import signal
 import socket
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -34,6 +34,7 @@ from typing import Any
 
 RESPONSES_PATH = "/v1/responses"
 CHAT_PATH = "/v1/chat/completions"
+MODELS_PATH = "/v1/models"
 TRICKLE_SECONDS = 0.02
 
 
@@ -175,6 +176,8 @@ class ModelServer:
         on_request: Callable[[Request], None] | None = None,
     ) -> None:
         self.default = default or Reply(answer={})
+        self.models: Sequence[str] = ("test-model",)
+        self.listings: list[Mapping[str, str]] = []  # the headers of requests for the list of models
         self.faults: list[str] = []  # what went wrong in the server itself; a test may assert that there is nothing
         self._script: deque[Reply | Callable[[Request], Reply]] = deque(script)
         self._on_request = on_request
@@ -260,6 +263,17 @@ class _Listener(ThreadingHTTPServer):
 class _Conversation(BaseHTTPRequestHandler):
     server: _Listener
     timeout = 10  # seconds; a client that connects and says nothing must not hold up the end of a test
+
+    def do_GET(self) -> None:
+        """The list of models: it is no request that a test counts."""
+        owner = self.server.owner
+        owner.listings.append({name.lower(): value for name, value in self.headers.items()})
+        body = json.dumps({"object": "list", "data": [{"id": name, "object": "model"} for name in owner.models]})
+        known = self.path == MODELS_PATH
+        self.send_response(200 if known else 404)
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        self.wfile.write(body.encode() if known else b"{}")
 
     def do_POST(self) -> None:
         headers = {name.lower(): value for name, value in self.headers.items()}
