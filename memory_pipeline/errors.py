@@ -51,6 +51,10 @@ class DamagedDatabaseError(StoreError):
     """What the database holds can't be read, or contradicts itself: it must be mended before anything is stored."""
 
 
+class ServiceError(MemoryPipelineError):
+    """The system that is to run the service refused, or can't be asked."""
+
+
 class RolloutError(MemoryPipelineError):
     """A rollout can't be read: vanished, not a regular file, outside the home, no permission."""
 
