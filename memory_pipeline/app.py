@@ -298,7 +298,7 @@ class App:
             OpenAIExtractor(
                 self.config.model,
                 api_key=self._environ.get(self.config.model.api_key_env) or None,
-                before_request=paid.before_request,
+                meter=paid,
                 clock=self.clock,
             )
         )
@@ -307,7 +307,7 @@ class App:
         """Return the model that curates, None where rules do."""
         if not self.config.model.is_paid or self.config.phase2.curator != "model":
             return None
-        from memory_pipeline.budget import Tab
+        from memory_pipeline.budget import Tab, curator_caps
         from memory_pipeline.llm.tool_model import OpenAIToolModel
         from memory_pipeline.phase2.curators.paid import PaidToolModel
 
@@ -315,15 +315,16 @@ class App:
             self.config,
             self.store,
             self.clock,
+            caps=curator_caps(self.config),
             phase="phase2",
-            what="one turn of the curator",
+            what="the curating model",
             model=self.config.model.curating_model,
         )
         return PaidToolModel(
             OpenAIToolModel(
                 self.config.model,
                 api_key=self._environ.get(self.config.model.api_key_env) or None,
-                before_request=tab.before_request,
+                meter=tab,
                 clock=self.clock,
             ),
             tab,

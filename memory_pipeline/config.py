@@ -133,6 +133,9 @@ class Phase1Config:
     max_attempts: int = 5
     backoff_base_seconds: float = 60
     backoff_max_seconds: float = 21_600
+    max_requests_per_job: int = 6
+    max_tokens_per_job: int = 600_000
+    max_seconds_per_job: float = 600
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -158,6 +161,8 @@ class BudgetConfig:
 
     daily_tokens: int = 0
     weekly_tokens: int = 0
+    project_daily_tokens: int = 0
+    project_weekly_tokens: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -438,6 +443,9 @@ _AT_LEAST: Mapping[str, float] = {
     "phase1.max_attempts": 1,
     "phase1.backoff_base_seconds": 0,
     "phase1.backoff_max_seconds": 0,
+    "phase1.max_requests_per_job": 1,
+    "phase1.max_tokens_per_job": 8_000,
+    "phase1.max_seconds_per_job": 1,
     "phase2.max_candidates": 1,
     "phase2.max_unused_days": 0,
     "phase2.extension_retention_days": 0,
@@ -450,6 +458,8 @@ _AT_LEAST: Mapping[str, float] = {
     "phase2.curator_max_seconds": 1,
     "budget.daily_tokens": 0,
     "budget.weekly_tokens": 0,
+    "budget.project_daily_tokens": 0,
+    "budget.project_weekly_tokens": 0,
     "daemon.jitter_seconds": 0,
     "logging.max_bytes": 10_000,
     "logging.keep": 1,

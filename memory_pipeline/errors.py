@@ -91,15 +91,17 @@ class ProviderError(ModelError):
 
 
 class BudgetHoldError(ModelError):
-    """The next paid call would pass a cap: it was not made.
+    """The next paid call would pass a cap, or could not be written down: it was not made.
 
     ``is_too_large`` is true when this one call alone is larger than a cap: then it waits, and smaller ones go on.
-    Otherwise paid work holds as a whole.
+    ``project`` is the scope whose own cap it would pass: then that project waits, and the others go on. Otherwise paid
+    work holds as a whole.
     """
 
-    def __init__(self, message: str, *, is_too_large: bool = False) -> None:
+    def __init__(self, message: str, *, is_too_large: bool = False, project: str | None = None) -> None:
         super().__init__(message)
         self.is_too_large = is_too_large
+        self.project = project
 
 
 class AnswerError(ModelError):
@@ -112,4 +114,7 @@ class AnswerError(ModelError):
 
 
 class CapReachedError(ModelError):
-    """A model went on past a cap on turns, requests, tokens or seconds: what it did so far is not used."""
+    """One job went, or its next request would go, past a cap on turns, requests, tokens or seconds.
+
+    What was done so far is not used.
+    """

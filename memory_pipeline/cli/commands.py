@@ -8,6 +8,7 @@ import click
 
 from memory_pipeline import __version__
 from memory_pipeline.cli import hand_commands, history_commands  # noqa: F401 - they add to the group of memory_commands
+from memory_pipeline.cli.cost_command import cost
 from memory_pipeline.cli.forget_commands import forget, redact
 from memory_pipeline.cli.memory_commands import memory
 from memory_pipeline.cli.place import EXIT_DONE, JSON_OPTION, Place
@@ -68,6 +69,7 @@ cli.add_command(status)
 cli.add_command(doctor)
 cli.add_command(log)
 cli.add_command(metrics)
+cli.add_command(cost)
 
 
 @cli.group("config")

@@ -121,21 +121,22 @@ def _published(document: Mapping[str, Any], _command: Command) -> Iterator[str]:
 
 
 def _cost(document: Mapping[str, Any], _command: Command) -> Iterator[str]:
-    tokens, hold = document["tokens"], document["paid_hold"]
+    tokens = document["tokens"]
     if document["provider"] != "openai" and not tokens["last_week"]:
         return
-    for name, used, cap in (
-        ("Tokens:", tokens["last_day"], tokens["daily_cap"]),
-        ("", tokens["last_week"], tokens["weekly_cap"]),
-    ):
-        window = "in the last day" if name else "in seven days"
-        left = f"{max(cap - used, 0)} of {cap} left" if cap else "no cap"
-        yield f"{name:11}{used} {window}, {left}"
-    if hold:
-        until = f" until {hold['opens_at']}" if hold["opens_at"] else ""
-        yield f"Paid work: holds{until}: {hold['reason']}"
-    elif not document["rate_limit"]["snapshots"]:
+    yield f"Tokens:    {_used(tokens['last_day'], tokens['daily_cap'])} in the last day"
+    yield f"           {_used(tokens['last_week'], tokens['weekly_cap'])} in seven days"
+    holds = [document["paid_hold"]] if document["paid_hold"] else document["project_holds"][:_MOST_LISTED]
+    for number, hold in enumerate(holds):
+        yield f"{'Paid work:' if number == 0 else '':11}{hold['reason']}"
+    if not holds and not document["rate_limit"]["snapshots"]:
         yield "Quota:     no current rate-limit snapshot in the logs, so none holds paid work"
+
+
+def _used(spent: int | None, cap: int) -> str:
+    if spent is None:
+        return "an unknown number"
+    return f"{spent} of {cap}, {max(cap - spent, 0)} left," if cap else f"{spent}, no cap,"
 
 
 def _folders(document: Mapping[str, Any], _command: Command) -> Iterator[str]:

@@ -36,6 +36,12 @@ class Connection:
         self._sockets: list[socket.socket] = []
         self._is_cut = False
 
+    @property
+    def was_made(self) -> bool:
+        """Whether anything could go over it: only then may the other side have taken the request."""
+        with self._lock:
+            return bool(self._sockets)
+
     def observe(self, event: str, info: Mapping[str, Any]) -> None:
         """Take note of a socket that was opened; this is the HTTP library's ``trace`` extension."""
         if event.endswith(("connect_tcp.complete", "start_tls.complete")):

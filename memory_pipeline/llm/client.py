@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from memory_pipeline.clock import Clock, SystemClock
 from memory_pipeline.config import ModelConfig
-from memory_pipeline.errors import AnswerError, ConfigError, ProviderError
+from memory_pipeline.errors import AnswerError, BudgetHoldError, CapReachedError, ConfigError, ProviderError
 from memory_pipeline.llm.bounded import Connection, InFlight, OutOfTimeError
 from memory_pipeline.llm.faults import (
     Asked,
@@ -23,8 +23,17 @@ from memory_pipeline.llm.faults import (
     fault_of_silence,
     fault_of_status,
 )
+from memory_pipeline.llm.port import Meter, Taken
 from memory_pipeline.llm.retry import call_with_retries
-from memory_pipeline.llm.wire import RESPONSES, estimated_tokens, usage_of
+from memory_pipeline.llm.wire import (
+    RESPONSES,
+    Usage,
+    counted_tokens,
+    estimated_tokens,
+    limit_answer,
+    usage_of,
+    words_of,
+)
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -48,7 +57,7 @@ class Spent:
 
     def on(self, error: AnswerError) -> AnswerError:
         """Return the same fault with what it cost."""
-        return AnswerError(str(error), input_tokens=self.input_tokens, output_tokens=self.output_tokens)
+        return type(error)(str(error), input_tokens=self.input_tokens, output_tokens=self.output_tokens)
 
 
 class ModelClient:
@@ -64,7 +73,7 @@ class ModelClient:
         model: ModelConfig,
         *,
         api_key: str | None,
-        before_request: Callable[[int], None] | None = None,
+        meter: Meter | None = None,
         clock: Clock | None = None,
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] | None = None,
@@ -78,7 +87,7 @@ class ModelClient:
         self._model = model
         self._api_key = _usable_key(model, api_key)
         self._base_url = model.base_url or DEFAULT_BASE_URL
-        self._before_request = before_request
+        self._meter = meter
         self._clock = clock or SystemClock()
         self._monotonic = monotonic
         self._in_flight = InFlight()
@@ -116,11 +125,24 @@ class ModelClient:
             ProviderError: refused for a reason that lies with the provider, no answer in time, no connection.
             AnswerError: this request was refused, or is too long, or its reply is none.
             InterruptedRunError: ``close`` was called.
-            Exception: whatever ``before_request`` raises to stop a request.
+            BudgetHoldError, CapReachedError: the meter forbade it, and nothing was sent.
         """
         estimate = estimated_tokens(texts)
+        failed: list[ProviderError] = []
+
+        def send() -> dict[str, Any]:
+            try:
+                return self._send(arguments, texts, asked, deadline, spent)
+            except ProviderError as error:
+                failed.append(error)
+                raise
+            except (BudgetHoldError, CapReachedError):
+                if failed:  # what stopped the tries is no fault of this request: the provider's was there first
+                    raise failed[-1] from None
+                raise
+
         envelope = call_with_retries(
-            lambda: self._send(arguments, estimate, asked, deadline, spent),
+            send,
             deadline=deadline,
             monotonic=self._monotonic,
             sleep=self._sleep,
@@ -169,7 +191,7 @@ class ModelClient:
                 self._client.close()
 
     def _send(
-        self, arguments: Mapping[str, Any], estimate: int, asked: Asked, deadline: float | None, spent: Spent
+        self, arguments: Mapping[str, Any], texts: Sequence[str], asked: Asked, deadline: float | None, spent: Spent
     ) -> dict[str, Any]:
         """Send one request and return the reply's JSON object; whatever is wrong with it is raised as our error."""
         from openai import APIConnectionError, APITimeoutError
@@ -178,18 +200,37 @@ class ModelClient:
         seconds = self._seconds_left(deadline)
         if seconds <= 0:
             raise ProviderError("no time was left to ask the model")
-        if self._before_request:
-            self._before_request(estimate)
+        if self._meter:
+            most = self._meter.before_request(
+                input_tokens=estimated_tokens(texts), output_tokens=self.most_output_tokens
+            )
+            arguments = limit_answer(arguments, most)
         self._count_request(spent)
+        lines: list[Connection] = []
+
+        def post(line: Connection) -> Reply:
+            lines.append(line)
+            return self._post(client, arguments, seconds, line)
+
         try:
-            reply = self._in_flight.run(lambda line: self._post(client, arguments, seconds, line), seconds=seconds)
+            reply = self._in_flight.run(post, seconds=seconds)
         except (OutOfTimeError, APITimeoutError):
             raise fault_of_silence(seconds, asked) from None
         except APIConnectionError as error:
+            if not any(line.was_made for line in lines):
+                self._settle(Taken())
             raise fault_of_network(error, asked) from None
         except _TooLargeError:
+            self._settle(
+                Taken(input_tokens=counted_tokens(texts), output_tokens=counted_tokens([bytes(REPLY_MAX_BYTES)]))
+            )
             raise AnswerError(f"the reply of {asked.server} is larger than {REPLY_MAX_BYTES} bytes") from None
+        self._settle(_taken(reply, texts, most_tokens=self._model.context_window_tokens))
         return _envelope(reply, asked, now=self._clock.now())
+
+    def _settle(self, taken: Taken | None) -> None:
+        if self._meter and taken is not None:
+            self._meter.after_request(taken)
 
     def _seconds_left(self, deadline: float | None) -> float:
         timeout = self._model.timeout_seconds
@@ -316,3 +357,40 @@ def _envelope(reply: Reply, asked: Asked, *, now: float) -> dict[str, Any]:
     if envelope.get("error"):
         raise fault_of_error_object(envelope["error"], asked)
     return envelope
+
+
+#: Statuses with which a gateway gives up waiting for a model that may go on, and be billed.
+_GAVE_UP_WAITING = frozenset({408, 504, 524})
+
+
+def _taken(reply: Reply, texts: Sequence[str], *, most_tokens: int) -> Taken | None:
+    """Return what a request took by its reply, None where that can't be known.
+
+    What was refused took nothing. A provider that tells less than we count ourselves is not believed; nor is one that
+    tells more than goes into the model, and has more tokens than bytes went over the wire.
+    """
+    if reply.status in _GAVE_UP_WAITING:
+        return None
+    envelope = reply.json()
+    table = envelope if isinstance(envelope, dict) else {}
+    usage = usage_of(table)
+    if not 200 <= reply.status < 300 or reply.is_html or table.get("error"):
+        return _most_of(usage, 0, 0, most_input=most_tokens, most_output=most_tokens)
+    written = words_of(table) if table else [reply.body]
+    sent_bytes = sum(len(text.encode("utf-8", "replace")) for text in texts)
+    return _most_of(
+        usage,
+        counted_tokens(texts),
+        counted_tokens(written),
+        most_input=max(most_tokens, sent_bytes),
+        most_output=max(most_tokens, len(reply.body)),
+    )
+
+
+def _most_of(usage: Usage, counted_input: int, counted_output: int, *, most_input: int, most_output: int) -> Taken:
+    reported = [tokens for tokens in (usage.input_tokens, usage.output_tokens) if tokens is not None]
+    return Taken(
+        input_tokens=max(counted_input, min(usage.input_tokens or 0, most_input)),
+        output_tokens=max(counted_output, min(usage.output_tokens or 0, most_output)),
+        reported_tokens=sum(reported) if reported else None,
+    )

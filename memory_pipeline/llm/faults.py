@@ -20,6 +20,10 @@ MESSAGE_MAX_CHARS = 200
 LONGEST_RETRY_AFTER_SECONDS = 31 * DAY_SECONDS  # a longer one is taken for a mistake of the server
 
 
+#: How the message of a session begins that was too long, so that its next try sends less of it.
+TOO_LONG_PREFIX = "too long"
+
+
 class TooLongError(AnswerError):
     """The input does not fit into the model. The same input must not be sent again."""
 
@@ -93,6 +97,34 @@ def fault_of_html(reply: Reply, asked: Asked) -> ProviderError:
     return ProviderError(
         _message(asked, f"{asked.server} answered {reply.status} with a web page; check model.base_url")
     )
+
+
+def fault_of_limit(asked: Asked) -> ProviderError:
+    """Return the error for words about a limit of ours where an answer should be."""
+    return ProviderError(
+        _message(asked, f"{asked.server} answered with words about a spending or usage limit, not with an answer"),
+        per_thread_suspect=True,  # a session may have put these words into the model's mouth
+    )
+
+
+def speaks_of_a_limit(text: str) -> bool:
+    """Whether all that a model wrote is a short notice that an account's limit or credit is used up."""
+    return len(text) <= _NOTICE_MAX_CHARS and _LIMIT_NOTICE.search(text) is not None
+
+
+_NOTICE_MAX_CHARS = 500
+_KIND_OF_LIMIT = (
+    r"(?:spend(?:ing)?|usage|credits?|billing|quota|rate|tokens?|requests?|budget|plan|daily|weekly|monthly)"
+)
+_LIMIT_NOTICE = re.compile(
+    rf"\byou(?:'ve|\u2019ve| have)? (?:hit|reached|exceeded|used up) (?:your|the) "
+    rf"(?:\S+ ){{0,4}}?(?:{_KIND_OF_LIMIT}|limit)\b"
+    rf"|\b{_KIND_OF_LIMIT}(?: \S+)?? (?:limit|cap|allowance)s? (?:(?:has|have) been |was |is |were )?"
+    r"(?:reached|hit|exceeded|exhausted|used up)\b"
+    r"|\b(?:credits?|balance) (?:is|are) (?:too low|insufficient|exhausted|used up)\b"
+    r"|\b(?:insufficient|out of|no more|not enough) (?:credits?|quota|funds|balance)\b",
+    re.IGNORECASE,
+)
 
 
 def retry_after_seconds(headers: Mapping[str, str], *, now: float) -> float | None:

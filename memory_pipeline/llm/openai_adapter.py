@@ -13,10 +13,11 @@ from memory_pipeline.config import ModelConfig
 from memory_pipeline.errors import AnswerError
 from memory_pipeline.llm.answers import read_answer
 from memory_pipeline.llm.client import ModelClient, Spent
-from memory_pipeline.llm.faults import TooLongError
+from memory_pipeline.llm.faults import TOO_LONG_PREFIX, Asked, TooLongError, fault_of_limit, speaks_of_a_limit
+from memory_pipeline.llm.port import Meter
 from memory_pipeline.llm.rows import shorten, show_rows
 from memory_pipeline.llm.templates import load_template
-from memory_pipeline.llm.wire import answer_text, estimated_tokens, request_arguments, usage_of
+from memory_pipeline.llm.wire import SCHEMA_TEXT, answer_text, estimated_tokens, request_arguments, usage_of
 from memory_pipeline.records import Evidence, ExtractionAnswer
 
 
@@ -28,7 +29,7 @@ class OpenAIExtractor:
         model: ModelConfig,
         *,
         api_key: str | None,
-        before_request: Callable[[int], None] | None = None,
+        meter: Meter | None = None,
         templates: Path | None = None,
         clock: Clock | None = None,
         monotonic: Callable[[], float] = time.monotonic,
@@ -37,9 +38,9 @@ class OpenAIExtractor:
     ) -> None:
         """Prepare to ask ``model.extract_model``; nothing is sent and the client is not imported yet.
 
-        ``api_key`` is the value of the variable that ``model.api_key_env`` names. ``before_request`` is told the
-        estimated input tokens of each request before it is sent, and may raise to stop it. ``templates`` is the
-        folder of the prompts, None for the bundled ones. ``sleep`` waits between tries; by default until ``close``.
+        ``api_key`` is the value of the variable that ``model.api_key_env`` names. ``meter`` hears of each request
+        before it is sent, and may forbid it, or allow a shorter answer. ``templates`` is the folder of the prompts,
+        None for the bundled ones. ``sleep`` waits between tries; by default until ``close``.
 
         Raises:
             ConfigError: the key is missing for a remote server, or can't stand in a header.
@@ -49,7 +50,7 @@ class OpenAIExtractor:
         self._client = ModelClient(
             model,
             api_key=api_key,
-            before_request=before_request,
+            meter=meter,
             clock=clock,
             monotonic=monotonic,
             sleep=sleep,
@@ -71,9 +72,10 @@ class OpenAIExtractor:
 
         Raises:
             ProviderError: refused for a reason that lies with the provider, no answer in time, no connection.
-            AnswerError: this request was refused, is too long even when cut, or its answer can't be used.
+            TooLongError: even cut to half it is too long for the model: it must not be sent again unchanged.
+            AnswerError: this request was refused, or its answer can't be used.
             InterruptedRunError: ``close`` was called.
-            Exception: whatever ``before_request`` raises to stop a request.
+            BudgetHoldError, CapReachedError: the meter forbade a request.
         """
         if not evidence.rows:
             return ExtractionAnswer(rollout_summary="", rollout_slug="", tasks=())
@@ -83,11 +85,11 @@ class OpenAIExtractor:
         except TooLongError as error:
             shorter = shorten(evidence)
             if shorter is None:
-                raise spent.on(error) from error
+                raise TooLongError(f"{TOO_LONG_PREFIX}, and it can't be cut: {error}"[:200]) from error
         try:
             return dataclasses.replace(self._ask(shorter, deadline, spent), saw_all_rows=False)
         except TooLongError as error:
-            raise AnswerError(f"too long even when cut to half: {error}"[:200]) from error
+            raise TooLongError(f"{TOO_LONG_PREFIX} even when cut to half: {error}"[:200]) from error
 
     def close(self) -> None:
         """Give up what is in flight and close the connections; further calls raise InterruptedRunError."""
@@ -110,16 +112,21 @@ class OpenAIExtractor:
             max_output_tokens=self._client.most_output_tokens,
         )
         asked = self._client.asked("model.extract_model", self._model.extract_model, f"{shown.session}\n{shown.rows}")
-        envelope = self._client.ask(arguments, [self._system, user], asked=asked, deadline=deadline, spent=spent)
-        return self._read(envelope, spent)
+        envelope = self._client.ask(
+            arguments, [self._system, user, SCHEMA_TEXT], asked=asked, deadline=deadline, spent=spent
+        )
+        return self._read(envelope, asked, spent)
 
-    def _read(self, envelope: dict[str, Any], spent: Spent) -> ExtractionAnswer:
+    def _read(self, envelope: dict[str, Any], asked: Asked, spent: Spent) -> ExtractionAnswer:
+        text = ""
         try:
             text = answer_text(self._model.wire_api, envelope)
             if usage_of(envelope).output_tokens is None:
                 spent.output_tokens += estimated_tokens([text])
             answer = read_answer(text)
         except AnswerError as error:
+            if speaks_of_a_limit(text):
+                raise fault_of_limit(asked) from None
             raise spent.on(error) from None
         return ExtractionAnswer(
             rollout_summary=answer.rollout_summary,

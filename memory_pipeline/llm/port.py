@@ -31,6 +31,34 @@ class Extractor(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Taken:
+    """What one request took, in tokens: never less than what we counted ourselves of what went out and came in.
+
+    ``reported_tokens`` is what the provider said, None where it said nothing that can be read.
+    """
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    reported_tokens: int | None = None
+
+
+class Meter(Protocol):
+    """Hears of each request before it is sent and after it was answered, in the thread that asks."""
+
+    def before_request(self, *, input_tokens: int, output_tokens: int) -> int:
+        """Return how many tokens the answer may have, at most ``output_tokens``; ``input_tokens`` are estimated.
+
+        Raises:
+            BudgetHoldError, CapReachedError: it must not be sent.
+        """
+        ...
+
+    def after_request(self, taken: Taken) -> None:
+        """Take in what the last request took. Not called where nobody knows: it was cut off, and may be billed."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Tool:
     """Something that a model may call in a conversation."""
 

@@ -9,7 +9,8 @@ from memory_pipeline.clock import Clock
 from memory_pipeline.config import ModelConfig
 from memory_pipeline.errors import AnswerError
 from memory_pipeline.llm.client import ModelClient, Spent
-from memory_pipeline.llm.port import Conversation, Tool, ToolCall, ToolResult, Turn
+from memory_pipeline.llm.faults import fault_of_limit, speaks_of_a_limit
+from memory_pipeline.llm.port import Conversation, Meter, Tool, ToolCall, ToolResult, Turn
 from memory_pipeline.llm.quoted import without_surrogates
 from memory_pipeline.llm.wire import Said, answer_text, conversation_arguments, estimated_tokens, tool_calls, usage_of
 
@@ -22,7 +23,7 @@ class OpenAIToolModel:
         model: ModelConfig,
         *,
         api_key: str | None,
-        before_request: Callable[[int], None] | None = None,
+        meter: Meter | None = None,
         clock: Clock | None = None,
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] | None = None,
@@ -37,7 +38,7 @@ class OpenAIToolModel:
         self._client = ModelClient(
             model,
             api_key=api_key,
-            before_request=before_request,
+            meter=meter,
             clock=clock,
             monotonic=monotonic,
             sleep=sleep,
@@ -90,11 +91,12 @@ class _Talk:
             said=self._said,
             max_output_tokens=self._client.most_output_tokens,
         )
+        asked = self._client.asked(self._model.curating_model_key, self._model.curating_model, "\n".join(words))
         spent = Spent()
         envelope = self._client.ask(
             arguments,
             [self._system, *(f"{tool.description}{tool.parameters}" for tool in self._tools), *words],
-            asked=self._client.asked(self._model.curating_model_key, self._model.curating_model, "\n".join(words)),
+            asked=asked,
             deadline=deadline,
             spent=spent,
         )
@@ -103,6 +105,8 @@ class _Talk:
         except AnswerError as error:
             raise spent.on(error) from None
         calls = tuple(map(_clean, tool_calls(self._model.wire_api, envelope)))
+        if not calls and len(self._said) == 1 and speaks_of_a_limit(text):
+            raise fault_of_limit(asked)
         if usage_of(envelope).output_tokens is None:
             spent.output_tokens += estimated_tokens([text, *(call.arguments for call in calls)])
         self._said.append((text, calls))

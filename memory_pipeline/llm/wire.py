@@ -54,6 +54,9 @@ ANSWER_SCHEMA: Mapping[str, Any] = _strict_object(
     }
 )
 
+#: The schema as it goes over the wire, for an estimate of what it takes.
+SCHEMA_TEXT = json.dumps(ANSWER_SCHEMA)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Usage:
@@ -259,3 +262,31 @@ def _is_text(part: Mapping[str, Any]) -> bool:
 def estimated_tokens(texts: Iterable[str]) -> int:
     """Return about how many tokens texts have: one for three bytes of UTF-8, which rather overstates English."""
     return -(-sum(len(text.encode("utf-8", "replace")) for text in texts) // 3)
+
+
+def counted_tokens(texts: Iterable[str | bytes]) -> int:
+    """Return how many tokens texts have at the least, as far as we can tell: one for four bytes of UTF-8."""
+    return sum(len(text if isinstance(text, bytes) else text.encode("utf-8", "replace")) for text in texts) // 4
+
+
+def words_of(reply: Mapping[str, Any]) -> list[str]:
+    """Return everything in a reply of either API that its model wrote: text, refusals, reasoning told, arguments."""
+    found: list[str] = []
+    waiting: list[Any] = [reply.get("output"), reply.get("choices")]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, list):
+            waiting += value
+        elif isinstance(value, dict):
+            found += [text for key, text in value.items() if key in _WRITTEN and isinstance(text, str)]
+            waiting += value.values()
+    return found
+
+
+_WRITTEN = frozenset({"text", "content", "refusal", "reasoning", "reasoning_content", "name", "arguments"})
+
+
+def limit_answer(arguments: Mapping[str, Any], most_output_tokens: int) -> dict[str, Any]:
+    """Return the arguments of a request with another limit on its answer."""
+    key = "max_output_tokens" if "max_output_tokens" in arguments else "max_completion_tokens"
+    return {**arguments, key: most_output_tokens}

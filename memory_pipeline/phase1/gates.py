@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memory_pipeline.clock import DAY_SECONDS, WEEK_SECONDS, Clock
+from memory_pipeline.budget import paid_hold, project_holds
+from memory_pipeline.clock import DAY_SECONDS, Clock
 from memory_pipeline.config import Config
-from memory_pipeline.records import Agent, Gate, IndexedThread, JobState, RateLimit, Source
+from memory_pipeline.records import Agent, Gate, IndexedThread, JobState, Source
 from memory_pipeline.rollouts.codex_home import is_read_by_codex
 from memory_pipeline.store.store import Store
 
@@ -20,8 +21,8 @@ class Conditions:
 
     now: float
     force: bool
-    quota_is_low: bool  # an agent's own quota has too little left, and calls are paid
-    budget_is_spent: bool  # a cap on paid tokens leaves no room for a call
+    paid_hold: Gate | None = None  # what holds all paid work: the budget, or an agent's own quota
+    held_projects: frozenset[str] = frozenset()  # those whose own cap on paid tokens leaves no room for a call
     codex_reads_us: bool = False  # the workspace is the memory folder of Codex, whose own generation must be off
 
 
@@ -31,11 +32,12 @@ def apply_gates(config: Config, store: Store, clock: Clock, *, force: bool, budg
     ``budget_is_spent``: a call was refused because it would have passed a cap, so paid work holds as a whole.
     """
     now = clock.now()
+    hold = paid_hold(config, store, now)
     conditions = Conditions(
         now=now,
         force=force,
-        quota_is_low=quota_is_low(config, store.threads.rate_limits(), now=now),
-        budget_is_spent=budget_is_spent or no_tokens_are_left(config, store, now=now),
+        paid_hold=Gate.BUDGET if budget_is_spent else hold.gate if hold else None,
+        held_projects=frozenset(project_holds(config, store, now)),
         codex_reads_us=is_read_by_codex(config),
     )
     gates: dict[str, Gate | None] = {}
@@ -92,29 +94,8 @@ def first_gate(thread: IndexedThread, config: Config, conditions: Conditions) ->
     if not conditions.force and thread.updated_at > conditions.now - gates.idle_seconds:
         return Gate.TOO_RECENT
     if _waits_for_a_call(thread):
-        if conditions.budget_is_spent:
-            return Gate.BUDGET
-        if conditions.quota_is_low:
-            return Gate.RATE_LIMIT
+        return Gate.BUDGET if thread.scope in conditions.held_projects else conditions.paid_hold
     return None
-
-
-def no_tokens_are_left(config: Config, store: Store, *, now: float) -> bool:
-    """Whether a cap on paid tokens has been reached."""
-    caps = ((config.budget.daily_tokens, DAY_SECONDS), (config.budget.weekly_tokens, WEEK_SECONDS))
-    return config.model.is_paid and any(cap and store.ledger.spent(since=now - window) >= cap for cap, window in caps)
-
-
-def quota_is_low(config: Config, limits: list[RateLimit], *, now: float) -> bool:
-    """Whether an agent's own logs report less quota left than paid calls must leave.
-
-    A window past its reset says nothing any longer and is ignored.
-    """
-    least = config.gates.min_rate_limit_remaining_percent
-    if not config.model.is_paid or least <= 0:
-        return False
-    current = [limit for limit in limits if limit.resets_at is not None and limit.resets_at > now]
-    return any(100.0 - limit.used_percent < least for limit in current)
 
 
 def _is_disabled_by_log(thread: IndexedThread, conditions: Conditions) -> bool:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import threading
 
-from memory_pipeline.budget import Tab
+from memory_pipeline.budget import Tab, phase1_caps
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config
-from memory_pipeline.llm.port import Extractor
+from memory_pipeline.llm.port import Extractor, Taken
 from memory_pipeline.records import Evidence, ExtractionAnswer
 from memory_pipeline.store.store import Store
 
 
 class PaidExtractor:
-    """An extractor whose every request passes the ledger first; ``before_request`` is the hook for the inner one."""
+    """An extractor whose every request passes the ledger first; it is the meter of the inner one."""
 
     def __init__(self, config: Config, store: Store, clock: Clock) -> None:
         self._config = config
@@ -28,37 +28,38 @@ class PaidExtractor:
         return self
 
     def extract(self, evidence: Evidence, *, deadline: float | None = None) -> ExtractionAnswer:
-        """Ask, and book what it took.
+        """Ask, with a tab of its own for this thread.
 
         Raises:
-            BudgetHoldError: a cap would be passed; the request was not sent.
+            BudgetHoldError: a cap of the budget would be passed; the request was not sent.
+            CapReachedError: a cap on one extraction would be passed; the request was not sent.
         """
-        inner = self._inner
-        if inner is None:
+        if self._inner is None:
             raise RuntimeError("wrap an extractor first")
-        tab = Tab(
+        self._now_asking.tab = Tab(
             self._config,
             self._store,
             self._clock,
+            caps=phase1_caps(self._config),
             phase="phase1",
             what="a session",
             model=self._config.model.extract_model,
             thread_id=evidence.thread_id,
             scope=evidence.scope,
         )
-        self._now_asking.tab = tab
-        return tab.pay(lambda: inner.extract(evidence, deadline=deadline))
+        return self._inner.extract(evidence, deadline=deadline)
 
     def close(self) -> None:
         """Give up what is in flight."""
         if self._inner is not None:
             self._inner.close()
 
-    def before_request(self, estimated_tokens: int) -> None:
-        """Reserve one request.
-
-        Raises:
-            BudgetHoldError: a cap would be passed.
-        """
+    def before_request(self, *, input_tokens: int, output_tokens: int) -> int:
+        """Reserve one request of the thread that asks; see Tab."""
         tab: Tab = self._now_asking.tab
-        tab.before_request(estimated_tokens)
+        return tab.before_request(input_tokens=input_tokens, output_tokens=output_tokens)
+
+    def after_request(self, taken: Taken) -> None:
+        """Book what it took."""
+        tab: Tab = self._now_asking.tab
+        tab.after_request(taken)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import threading
 import time
@@ -10,11 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from memory_pipeline.budget import paid_hold
 from memory_pipeline.clock import Clock, iso
 from memory_pipeline.config import Config
 from memory_pipeline.errors import (
     AnswerError,
     BudgetHoldError,
+    CapReachedError,
     ConfigError,
     InterruptedRunError,
     ProviderError,
@@ -22,6 +25,8 @@ from memory_pipeline.errors import (
     StoreError,
     VanishedError,
 )
+from memory_pipeline.llm.faults import TOO_LONG_PREFIX
+from memory_pipeline.llm.rows import shorten
 from memory_pipeline.phase1.evidence import EvidenceBuilder, Forgotten, build_evidence
 from memory_pipeline.phase1.extract import check_answer, keep_earlier_entries, keep_spared_entries
 from memory_pipeline.phase1.gates import apply_gates
@@ -47,6 +52,10 @@ logger = logging.getLogger(__name__)
 
 #: From this fault of the provider on, a 5xx or timeout counts as the thread's own, if others succeed meanwhile.
 SUSPECT_FROM_FAULT = 3
+#: From so many threads in a row that get the same useless answer on, it is the provider's fault and not theirs.
+USELESS_ANSWERS_IN_A_ROW = 5
+#: How the reason of a rest begins that such answers brought about.
+_USELESS = "no usable answer to several sessions in a row"
 #: How long workers may take to notice that the run was stopped, before their jobs are given back from here.
 STOP_GRACE_SECONDS = 5.0
 
@@ -111,7 +120,10 @@ class Phase1:
         self._raise_if_stopped()
         apply_gates(self._config, self._store, self._clock, force=options.force)
         eligible = self._store.jobs.count_due(now=self._clock.now())
-        work = _Work(limit=self._job_limit(options), total=eligible, on_progress=on_extract)
+        work = _Work(limit=self._job_limit(options), total=eligible, force=options.force, on_progress=on_extract)
+        hold = paid_hold(self._config, self._store, self._clock.now())
+        if hold is not None and hold.gate in self._store.threads.gate_counts():
+            work.tell(hold.reason)
         if self._config.settings.generate_memories:
             self._work_off(work)
         else:
@@ -129,7 +141,7 @@ class Phase1:
     def _work_off(self, work: _Work) -> None:
         # The embedded extractor is bound by the processor, which Python threads share: a second worker would only wait.
         size = self._config.phase1.concurrency if self._config.model.is_paid else 1
-        size = min(size, max(work.total, 1))
+        size = work.workers = min(size, max(work.total, 1))
         # Daemon threads, so that a model that hangs can't keep a stopped program from ending.
         workers = [
             threading.Thread(target=self._work, args=(work,), name=f"extract-{number}", daemon=True)
@@ -176,9 +188,11 @@ class Phase1:
                     return
                 work.started(claim.lease)
                 try:
-                    self._extract_one(claim.lease, work)
+                    goes_on = self._extract_one(claim.lease, work)
                 finally:
                     work.ended(claim.lease)
+                if not goes_on:
+                    return
         except Exception as error:  # noqa: BLE001 - carried to the thread that waits, which raises it
             work.surprise = error
 
@@ -194,9 +208,11 @@ class Phase1:
         except Exception as error:  # noqa: BLE001 - carried to the thread that waits; leases that lapse are fenced off
             work.surprise = error
 
-    def _extract_one(self, lease: Lease, work: _Work) -> None:
+    def _extract_one(self, lease: Lease, work: _Work) -> bool:
+        """Extract one thread; false when the worker that did should end."""
         started = time.monotonic()
         outcome = "lost"
+        goes_on = True
         try:
             extraction = self._read_and_extract(lease, work)
             if extraction is not None and self._store.jobs.complete(
@@ -208,7 +224,7 @@ class Phase1:
             outcome = "given_back"
             self._store.jobs.give_back(lease, now=self._clock.now())
             if isinstance(error, BudgetHoldError):
-                self._hold(lease, error, work)
+                goes_on = self._hold(lease, error, work)
         except VanishedError:
             outcome = "vanished"
             self._store.jobs.give_back(lease, now=self._clock.now())
@@ -219,8 +235,13 @@ class Phase1:
             if self._store_provider_fault(lease, error):
                 outcome = "failed"
                 work.count("failed")
-        except (AnswerError, RolloutError) as error:
-            if self._store_thread_fault(lease, str(error)):
+        except (AnswerError, CapReachedError, RolloutError) as error:
+            if self._is_providers_fault(lease, error, work):
+                is_stored = self._store_provider_fault(lease, ProviderError(f"{_USELESS}: {error}"))
+            else:
+                is_final = isinstance(error, _NothingLeftToCutError)
+                is_stored = self._store_thread_fault(lease, str(error), is_final=is_final)
+            if is_stored:
                 outcome = "failed"
                 work.count("failed", getattr(error, "input_tokens", 0), getattr(error, "output_tokens", 0))
         except ConfigError:
@@ -244,14 +265,23 @@ class Phase1:
                 "seconds": round(time.monotonic() - started, 3),
             },
         )
+        return goes_on
 
-    def _hold(self, lease: Lease, error: BudgetHoldError, work: _Work) -> None:
+    def _hold(self, lease: Lease, error: BudgetHoldError, work: _Work) -> bool:
+        """Wait with what can't be paid for now; false when the worker that met it should end."""
         if error.is_too_large:
             # Gated by itself, or it would be claimed again at once and keep the smaller ones waiting.
             self._store.jobs.set_gates({lease.thread.thread_id: Gate.BUDGET}, now=self._clock.now())
             work.tell(f"thread {lease.thread.thread_id}: {error}")
-        else:
+            return True
+        if error.project is not None:
+            work.tell(str(error))
+            apply_gates(self._config, self._store, self._clock, force=work.force)
+            return True
+        # What is in flight takes less, as a rule, than was reserved for it: one worker fewer may be all it needs.
+        if not work.leave():
             work.hold(str(error))
+        return False
 
     def _read_and_extract(self, lease: Lease, work: _Work) -> Extraction | None:
         thread = lease.thread
@@ -270,7 +300,7 @@ class Phase1:
             own=OwnPart(foreign_hashes=share.foreign_hashes, own_from_byte=share.own_from_byte),
         )
         builder = EvidenceBuilder(
-            window_tokens=self._config.model.context_window_tokens,
+            window_tokens=self._window_tokens(),
             withhold_external=self._config.gates.external_context != "include",
             memory_folders=(
                 self._config.memories_dir,
@@ -286,16 +316,34 @@ class Phase1:
             raise RolloutError(f"{thread.rollout_path}: no line of it is understood")
         if work.is_lost(lease):
             return None
-        answer = self._extract(evidence, deadline=time.monotonic() + self._deadline_seconds())
+        sent = _cut_again(evidence, lease)
+        answer = self._extract(sent, deadline=time.monotonic() + self._deadline_seconds())
+        if sent is not evidence:
+            answer = dataclasses.replace(answer, saw_all_rows=False)
         extraction = check_answer(answer, evidence, scope_at=TurnScopes(self._store, thread).at)
         earlier = self._store.extractions.get(thread.thread_id)
         if extraction.coverage is Coverage.PARTIAL:
             extraction = keep_earlier_entries(extraction, earlier)
         return extraction if tombstones.is_empty else keep_spared_entries(extraction, earlier, tombstones)
 
+    def _window_tokens(self) -> int:
+        """Return what may go into one request: what the model takes, and what one job may cost."""
+        window = self._config.model.context_window_tokens
+        return min(window, self._config.phase1.max_tokens_per_job) if self._config.model.is_paid else window
+
     def _deadline_seconds(self) -> float:
         # One answer, and the retries that are worth it; heartbeats keep the lease alive meanwhile.
-        return 2 * self._config.model.timeout_seconds + 10
+        return min(2 * self._config.model.timeout_seconds + 10, self._config.phase1.max_seconds_per_job)
+
+    def _is_providers_fault(self, lease: Lease, error: Exception, work: _Work) -> bool:
+        """Whether a useless answer tells of the provider: many threads in a row got the same, or it rested for that."""
+        if not isinstance(error, AnswerError) or not self._config.model.is_paid:
+            return False
+        if str(error).startswith(TOO_LONG_PREFIX):  # that is the session, and the next try sends less of it
+            return False
+        in_a_row = work.note_useless(lease.thread.thread_id, str(error))
+        rest = self._store.jobs.provider_rest(self._config.model.provider)
+        return in_a_row >= USELESS_ANSWERS_IN_A_ROW or (rest.failures > 0 and (rest.reason or "").startswith(_USELESS))
 
     def _store_provider_fault(self, lease: Lease, error: ProviderError) -> bool:
         """Store a fault of the provider, or of the thread where others succeed; false when the lease was lost."""
@@ -310,15 +358,15 @@ class Phase1:
         wait = max(self._backoff_seconds(in_a_row), error.retry_after_seconds or 0.0)
         return self._store.jobs.fail_provider(lease, str(error), provider=provider, now=now, retry_at=now + wait)
 
-    def _store_thread_fault(self, lease: Lease, message: str) -> bool:
-        """Store a fault of the thread; false when the lease was lost."""
+    def _store_thread_fault(self, lease: Lease, message: str, *, is_final: bool = False) -> bool:
+        """Store a fault of the thread; false when the lease was lost. After a final one no try is left."""
         now = self._clock.now()
         return self._store.jobs.fail(
             lease,
             message,
             now=now,
             retry_at=now + self._backoff_seconds(lease.attempt),
-            max_attempts=self._config.phase1.max_attempts,
+            max_attempts=lease.attempt if is_final else self._config.phase1.max_attempts,
         )
 
     def _backoff_seconds(self, attempt: int) -> float:
@@ -354,13 +402,37 @@ class Phase1:
         )
 
 
+class _NothingLeftToCutError(AnswerError):
+    """The session is too long for the model however much of it is left out: no further try can do better."""
+
+
+def _cut_again(evidence: Evidence, lease: Lease) -> Evidence:
+    """Return less of the evidence than the tries before sent, where it was too long for them; else all of it.
+
+    Each try sends at most half, and then half of that: the same oversized request is never sent again.
+
+    Raises:
+        _NothingLeftToCutError: nothing is left to cut.
+    """
+    if lease.attempt == 1 or not (lease.thread.last_error or "").startswith(TOO_LONG_PREFIX):
+        return evidence
+    for _ in range(2 * (lease.attempt - 1)):
+        shorter = shorten(evidence)
+        if shorter is None:
+            raise _NothingLeftToCutError(f"{TOO_LONG_PREFIX} for the model, and nothing is left to cut")
+        evidence = shorter
+    return evidence
+
+
 @dataclass(kw_only=True)
 class _Work:
     """What the workers of one run share."""
 
     limit: int | None
     total: int
+    force: bool
     on_progress: Progress | None
+    workers: int = 1  # those that still take turns
     claimed: int = 0
     outcomes: dict[str, int] = field(default_factory=dict)
     input_tokens: int = 0
@@ -370,6 +442,8 @@ class _Work:
     problems: list[str] = field(default_factory=list)
     surprise: Exception | None = None
     finished: threading.Event = field(default_factory=threading.Event)
+    _useless: str = ""  # what the answers in a row have in common
+    _useless_threads: set[str] = field(default_factory=set)
     _turns: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _leases: dict[str, Lease] = field(default_factory=dict)
@@ -416,17 +490,37 @@ class _Work:
         with self._lock:
             return (lease.thread.thread_id, lease.fence) in self._lost
 
+    def note_useless(self, thread_id: str, reason: str) -> int:
+        """Note an answer that can't be used; returns how many threads in a row got one for the same reason."""
+        with self._lock:
+            if reason != self._useless:
+                self._useless, self._useless_threads = reason, set()
+            self._useless_threads.add(thread_id)
+            return len(self._useless_threads)
+
     def count(self, outcome: str, input_tokens: int = 0, output_tokens: int = 0) -> None:
         """Count one ended job."""
         with self._lock:
+            if outcome != "failed":
+                self._useless_threads.clear()
             self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
             self.input_tokens += input_tokens
             self.output_tokens += output_tokens
 
     def tell(self, problem: str) -> None:
-        """Keep a sentence for the person."""
+        """Keep a sentence for the person, once."""
         with self._lock:
-            self.problems.append(problem)
+            if problem not in self.problems:
+                self.problems.append(problem)
+
+    def leave(self) -> bool:
+        """Let one worker end and its turn be another's; false when it is the last one, or nothing is in flight."""
+        with self._lock:
+            if self.workers <= 1 or len(self._leases) <= 1:
+                return False
+            self.workers -= 1
+            self._turns -= 1
+            return True
 
     def hold(self, reason: str) -> None:
         """Claim nothing more in this run: the budget is spent."""

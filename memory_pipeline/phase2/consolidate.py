@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from memory_pipeline.budget import paid_hold
 from memory_pipeline.clock import Clock, iso
 from memory_pipeline.config import Config
 from memory_pipeline.errors import (
@@ -360,6 +361,10 @@ class Phase2:
         rest_until = self._store.jobs.provider_rest(provider).rest_until
         if rest_until is not None and rest_until > now:
             notes.append(f"the model provider rests until {iso(rest_until)}, so the rules consolidated without it")
+            return plan
+        hold = paid_hold(self._config, self._store, now)
+        if hold is not None:
+            notes.append(f"{hold.reason}; the rules consolidated without a model")
             return plan
         curator = ModelCurator(
             self._config,

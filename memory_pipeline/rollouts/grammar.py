@@ -263,6 +263,14 @@ _PROMPT = EventKind.PROMPT
 # What shows that the answer before it was the last word of its turn.
 _ENDS_A_TURN = frozenset({EventKind.PROMPT, EventKind.SHELL, EventKind.COMPACTED, EventKind.REPORT})
 _FROM_TOOLS = frozenset({EventKind.TOOL_CALL, EventKind.TOOL_RESULT})
+#: What goes into the digest: what a person, the assistant or another agent said, and the tools in between.
+_SAID = _FROM_TOOLS | {
+    EventKind.PROMPT,
+    EventKind.SHELL,
+    EventKind.COMMENTARY,
+    EventKind.FINAL_ANSWER,
+    EventKind.REPORT,
+}
 
 
 class Sequencer:
@@ -294,7 +302,7 @@ class Sequencer:
 
     def push(self, draft: Draft) -> None:
         """Take a draft; what is certain by now is released."""
-        if self.digest is not None:
+        if self.digest is not None and draft.kind in _SAID and not draft.wrapped:
             self.digest.add_line(draft.line, from_tool=draft.kind in _FROM_TOOLS)
         if len(draft.text) > MAX_TEXT_CHARS:
             draft.shorten()
@@ -391,6 +399,9 @@ class Sequencer:
 class ContentDigest:
     """A digest over the lines that say something, in order: equal digests mean that nothing new was said.
 
+    What tools gave counts together with the next word that somebody says: a log that grew by it alone, as by anything
+    that the harness put in, says nothing new.
+
     A line of talk goes in whole. Of a tool's line longer than a kilobyte, its length, a checksum of all of it, its
     beginning (which holds time and call) and its end go in: the bulk of a log is read at the speed of a checksum. What
     is long enough to hold media goes in by length and checksum, the same whether or not its media was left out.
@@ -401,25 +412,30 @@ class ContentDigest:
 
     def __init__(self) -> None:
         self._digest = hashlib.sha256()
+        self._with_tools = self._digest  # what it will be once a word follows
         self._last_line = 0
 
     def add_line(self, line: RawLine, *, from_tool: bool) -> None:
         """Take a line in, once though several drafts come from it."""
+        if not from_tool:
+            self._digest = self._with_tools
+        elif self._with_tools is self._digest:
+            self._with_tools = self._digest.copy()
         if line.number == self._last_line:
             return
         self._last_line = line.number
         if line.byte_end - line.byte_start > MEDIA_RUN_BYTES:
-            self._digest.update(b"%d %b\n" % (line.byte_end - line.byte_start, line.digest(Crc32).encode()))
+            self._with_tools.update(b"%d %b\n" % (line.byte_end - line.byte_start, line.digest(Crc32).encode()))
         elif from_tool:
             self._add_from_tool(line.raw)
         else:
-            self._digest.update(b"%d\n%b" % (len(line.raw), line.raw))
+            self._with_tools.update(b"%d\n%b" % (len(line.raw), line.raw))
 
     def _add_from_tool(self, raw: bytes) -> None:
         if len(raw) <= self._LONG:
-            self._digest.update(b"%d\n%b" % (len(raw), raw))
+            self._with_tools.update(b"%d\n%b" % (len(raw), raw))
         else:
-            self._digest.update(b"%d %d\n%b%b" % (len(raw), zlib.crc32(raw), raw[: self._EDGE], raw[-self._EDGE :]))
+            self._with_tools.update(b"%d %d\n%b%b" % (len(raw), zlib.crc32(raw), raw[: self._EDGE], raw[-self._EDGE :]))
 
     def hexdigest(self) -> str:
         """Give the digest of what was taken in so far."""

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from memory_pipeline import __version__
+from memory_pipeline.budget import paid_hold
 from memory_pipeline.clock import DAY_SECONDS, WEEK_SECONDS
 from memory_pipeline.config import Config
 from memory_pipeline.errors import MemoryPipelineError
 from memory_pipeline.files import write_whole
 from memory_pipeline.records import Gate, JobState, MemoryStatus, Phase2Outcome, RunCounts
-from memory_pipeline.seeing.status import paid_hold
 from memory_pipeline.store.store import Store
 
 #: The collector that reads the file usually runs as another user, and nothing in it is anybody's secret.
@@ -98,7 +98,7 @@ def _stored(config: Config, store: Store, now: float) -> Iterable[Metric]:
         values={"day": config.budget.daily_tokens, "week": config.budget.weekly_tokens},
     )
     yield _one(
-        "paid_work_held", "Whether a cap or a quota holds paid work.", float(bool(paid_hold(config, store, now=now)))
+        "paid_work_held", "Whether a cap or a quota holds paid work.", float(bool(paid_hold(config, store, now)))
     )
     is_resting = rest_until is not None and rest_until > now
     yield _one("provider_resting", "Whether the model provider failed and is left alone for now.", float(is_resting))

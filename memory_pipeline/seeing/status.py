@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from memory_pipeline.budget import PaidHold, paid_hold, project_holds, quota_is_low
 from memory_pipeline.clock import DAY_SECONDS, WEEK_SECONDS, iso
 from memory_pipeline.config import Config
 from memory_pipeline.errors import StoreError
 from memory_pipeline.lock import Holding, who_holds
-from memory_pipeline.phase1.gates import no_tokens_are_left, quota_is_low
 from memory_pipeline.phase2.consolidate import workspace_lock_path
 from memory_pipeline.records import Gate, JobState
 from memory_pipeline.seeing.folders import folder_problems
@@ -37,14 +36,6 @@ _DATABASE_REMEDIES: Mapping[DatabaseState, str] = {
     DatabaseState.BROKEN: "`doctor` says more; the memory files are as they were",
     DatabaseState.UNREADABLE: "look at the owner and the mode of the file and its folder",
 }
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PaidHold:
-    """Why nothing paid is sent now."""
-
-    reason: str
-    opens_at: float | None
 
 
 def status_document(
@@ -101,8 +92,11 @@ def _without_database(config: Config) -> dict[str, Any]:
             "last_week": 0,
             "daily_cap": config.budget.daily_tokens,
             "weekly_cap": config.budget.weekly_tokens,
+            "project_daily_cap": config.budget.project_daily_tokens,
+            "project_weekly_cap": config.budget.project_weekly_tokens,
         },
         "paid_hold": None,
+        "project_holds": [],
         "rate_limit": {"snapshots": 0, "holds_paid_work": False},
     }
 
@@ -114,7 +108,7 @@ def _from_store(config: Config, store: Store, now: float) -> dict[str, Any]:
     retry_at = store.jobs.next_retry_at(now=now)
     next_retry_at = None if retry_at is None else max(retry_at, rest_until or 0.0)
     held_back = store.threads.gate_counts()
-    hold = paid_hold(config, store, now=now)
+    hold = paid_hold(config, store, now)
     openings = {gate: _opens_at(Gate(gate), config, store, hold) for gate in held_back}
     return {
         "running": _running(store, now),
@@ -139,12 +133,17 @@ def _from_store(config: Config, store: Store, now: float) -> dict[str, Any]:
         "memories": store.memories.counts_by_status(),
         **_consolidations(store, config),
         "tokens": {
-            "last_day": store.ledger.spent(since=now - DAY_SECONDS),
-            "last_week": store.ledger.spent(since=now - WEEK_SECONDS),
+            "last_day": _spent(store, since=now - DAY_SECONDS),
+            "last_week": _spent(store, since=now - WEEK_SECONDS),
             "daily_cap": config.budget.daily_tokens,
             "weekly_cap": config.budget.weekly_tokens,
+            "project_daily_cap": config.budget.project_daily_tokens,
+            "project_weekly_cap": config.budget.project_weekly_tokens,
         },
-        "paid_hold": {"reason": hold.reason, "opens_at": iso(hold.opens_at)} if hold else None,
+        "paid_hold": _hold_document(hold) if hold else None,
+        "project_holds": [
+            {"project": project, **_hold_document(one)} for project, one in project_holds(config, store, now).items()
+        ],
         "rate_limit": {
             "snapshots": len([limit for limit in limits if limit.resets_at is not None and limit.resets_at > now]),
             "holds_paid_work": quota_is_low(config, limits, now=now),
@@ -152,15 +151,15 @@ def _from_store(config: Config, store: Store, now: float) -> dict[str, Any]:
     }
 
 
-def paid_hold(config: Config, store: Store, *, now: float) -> PaidHold | None:
-    """Say why nothing paid is sent now; None when nothing holds it."""
-    if no_tokens_are_left(config, store, now=now):
-        return PaidHold(reason="the token budget is spent", opens_at=None)
-    limits = store.threads.rate_limits()
-    if quota_is_low(config, limits, now=now):
-        resets = [limit.resets_at for limit in limits if limit.resets_at is not None and limit.resets_at > now]
-        return PaidHold(reason="an agent's own quota is low", opens_at=min(resets, default=None))
-    return None
+def _spent(store: Store, *, since: float) -> int | None:
+    try:
+        return store.ledger.spent(since=since)
+    except StoreError:
+        return None  # the hold of paid work says why
+
+
+def _hold_document(hold: PaidHold) -> dict[str, Any]:
+    return {"reason": hold.reason, "opens_at": iso(hold.opens_at)}
 
 
 def _opens_at(gate: Gate, config: Config, store: Store, hold: PaidHold | None) -> float | None:

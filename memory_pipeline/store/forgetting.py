@@ -276,6 +276,10 @@ def _erase_threads(connection: sqlite3.Connection, erasure: Erasure, now: float)
     connection.executemany("DELETE FROM chronicle WHERE thread_id = ?", gone)
     for thread_id in sorted(erasure.threads):
         note(connection, thread_id, Happened.FORGOTTEN, now=now)
+    # Sums of older calls name the project alone; and what a project waited for is known again at its next call.
+    of_projects = "thread_id IS NULL AND scope IN (SELECT scope FROM threads WHERE thread_id = ?)"
+    connection.executemany(f"UPDATE ledger SET scope = NULL WHERE {of_projects}", gone)
+    connection.execute("DELETE FROM refused_calls WHERE scope <> ''")
     connection.executemany(
         """
         UPDATE threads SET unknown_types = '{}', disabled_by_person = 1, gate = 'disabled', gives_direction = 0

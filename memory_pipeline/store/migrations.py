@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database, Migrations
 
 #: How many steps there are; stands in ``PRAGMA user_version`` once all are applied.
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -39,6 +39,11 @@ def schema_steps() -> Migrations:
     @steps()
     def history_journal_and_citations(database: Database) -> None:
         for statement in _HISTORY_JOURNAL_AND_CITATIONS:
+            database.execute(statement)
+
+    @steps()
+    def cost_of_calls(database: Database) -> None:
+        for statement in _COST_OF_CALLS:
             database.execute(statement)
 
     @steps()
@@ -311,6 +316,21 @@ _HISTORY_JOURNAL_AND_CITATIONS = (
     "CREATE INDEX citations_to_count ON citations (subject, subject_id) WHERE counted = 0",
     # Which set of tombstones this database and everything beside it was last brought in line with; at most one row.
     "CREATE TABLE tombstones_met (digest TEXT NOT NULL) STRICT",
+)
+
+_COST_OF_CALLS = (
+    # What the provider said that a call took, as it said it; null where it said nothing that could be read.
+    "ALTER TABLE ledger ADD COLUMN reported_tokens INTEGER",
+    # How many calls a row tells of: older ones are summed up by day.
+    "ALTER TABLE ledger ADD COLUMN calls INTEGER NOT NULL DEFAULT 1",
+    # The last call that a cap forbade, of one project or ('') of the whole: what paid work waits to have room for.
+    """
+    CREATE TABLE refused_calls (
+        scope TEXT PRIMARY KEY,
+        tokens INTEGER NOT NULL,
+        at REAL NOT NULL
+    ) STRICT
+    """,
 )
 
 _CHRONICLE = (

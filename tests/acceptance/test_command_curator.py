@@ -90,8 +90,9 @@ def test_a_model_curates_what_a_model_extracted(machine: Machine, wire_api: str)
     history = machine.run("memory", "history", memory["memory_id"], "--json").document["history"]
     assert [one["actor"] for one in history if one["operation"] == "merge"] == ["model"]
     assert machine.run("memory", "lint").code == 0
-    booked = machine.rows("SELECT phase, sum(input_tokens) FROM ledger GROUP BY phase ORDER BY phase")
-    assert booked == [("phase1", 200), ("phase2", 300)]
+    told = machine.rows("SELECT phase, count(*), sum(reported_tokens) FROM ledger GROUP BY phase ORDER BY phase")
+    assert told == [("phase1", 2, 220), ("phase2", 3, 330)]
+    assert machine.rows("SELECT min(input_tokens) > 1000 FROM ledger") == [(1,)]  # what was sent is far more than 100
     undone = machine.run("memory", "undo", "--json")
     assert undone.code == 0
     assert len(machine.memory_list()[0]["entries"]) == 1

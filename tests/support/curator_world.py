@@ -12,7 +12,7 @@ from typing import Any
 from model_server import ModelServer, Reply, Request, calls
 from phase2_world import World
 
-from memory_pipeline.budget import Tab
+from memory_pipeline.budget import Tab, curator_caps
 from memory_pipeline.config import BudgetConfig, ModelConfig
 from memory_pipeline.llm.tool_model import OpenAIToolModel
 from memory_pipeline.phase2.curators.paid import PaidToolModel
@@ -42,11 +42,22 @@ class CuratorWorld(World):
 
     def curate(self, *, should_stop: Callable[[], bool] = lambda: False, **phase2: Any) -> Phase2Counts:
         """Run phase two with the model."""
-        tab = Tab(self.config, self.store, self.clock, phase="phase2", what="one turn", model="small-1")
+        limited = dataclasses.replace(
+            self.config.phase2, **{key: value for key, value in phase2.items() if key.startswith("curator_max_")}
+        )
+        tab = Tab(
+            self.config,
+            self.store,
+            self.clock,
+            caps=curator_caps(dataclasses.replace(self.config, phase2=limited)),
+            phase="phase2",
+            what="the curating model",
+            model="small-1",
+        )
         inner = OpenAIToolModel(
             self.config.model,
             api_key=None,
-            before_request=tab.before_request,
+            meter=tab,
             clock=self.clock,
             sleep=lambda _seconds: None,
         )

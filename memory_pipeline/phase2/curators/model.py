@@ -106,7 +106,7 @@ class ModelCurator:
         except ProviderError:
             self._caps.check_time()  # cut off by our own cap, it is no fault of the provider
             raise
-        self._caps.count(turn)
+        self._caps.turns += 1
         return turn
 
     def _most_bytes(self) -> int:
@@ -160,32 +160,20 @@ def _contradiction(memory_id: str, other: Memory | Entry) -> str:
 
 
 class _Caps:
-    """How far a model may go in one consolidation."""
+    """How many turns and how long a model may go on in one consolidation; its requests and tokens are metered."""
 
     def __init__(self, config: Config, monotonic: Callable[[], float]) -> None:
         self._limits = config.phase2
         self._monotonic = monotonic
         self.deadline = monotonic() + config.phase2.curator_max_seconds
         self.turns = 0
-        self._requests = 0
-        self._tokens = 0
-
-    def count(self, turn: Turn) -> None:
-        """Count what a turn took."""
-        self.turns += 1
-        self._requests += turn.requests
-        self._tokens += turn.input_tokens + turn.output_tokens
 
     def check(self) -> None:
         """Raise CapReachedError if there is no room for one more turn."""
-        limits = self._limits
-        for key, reached, cap in (
-            ("curator_max_turns", self.turns, limits.curator_max_turns),
-            ("curator_max_requests", self._requests, limits.curator_max_requests),
-            ("curator_max_tokens", self._tokens, limits.curator_max_tokens),
-        ):
-            if reached >= cap:
-                raise CapReachedError(f"the model did not finish within phase2.{key} ({cap}); raise it, or use rules")
+        if self.turns >= self._limits.curator_max_turns:
+            raise CapReachedError(
+                f"the model did not finish within phase2.curator_max_turns ({self.turns}); raise it, or use rules"
+            )
         self.check_time()
 
     def check_time(self) -> None:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from memory_pipeline.budget import paid_hold
 from memory_pipeline.clock import iso
 from memory_pipeline.config import Config
 from memory_pipeline.errors import StoreError
@@ -14,7 +15,6 @@ from memory_pipeline.phase2.consolidate import workspace_lock_path
 from memory_pipeline.redact import redact
 from memory_pipeline.rollouts.journal import decode_record
 from memory_pipeline.seeing.doctor.findings import Patient, Said, error, note, ok, warning
-from memory_pipeline.seeing.status import paid_hold
 from memory_pipeline.store.looking import CantLookError, DatabaseState, health_of
 from memory_pipeline.store.migrations import SCHEMA_VERSION
 from memory_pipeline.tombstones import TombstoneFolder
@@ -70,7 +70,7 @@ def check_sessions(patient: Patient) -> Iterator[Said]:
         states, failures = store.overview.states(), store.overview.failures()
         unknown = store.overview.unknown_types()
         rest = store.jobs.provider_rest(patient.config.model.provider)
-        hold = paid_hold(patient.config, store, now=now)
+        hold = paid_hold(patient.config, store, now)
     yield ok(f"{sum(states.values())} sessions are known")
     for state, say in (("exhausted", warning), ("error", note)):
         if states.get(state):
@@ -85,8 +85,7 @@ def check_sessions(patient: Patient) -> Iterator[Said]:
         reason = redact(rest.reason or "no reason is kept").text
         yield warning(f"the model provider rests until {iso(rest.rest_until)}: {reason}", "mend the cause")
     if hold is not None:
-        until = f" until {iso(hold.opens_at)}" if hold.opens_at else ""
-        yield note(f"paid work holds{until}: {hold.reason}", "wait, or change [budget] or [gates]")
+        yield note(f"paid work holds: {hold.reason}", "wait, or change [budget] or [gates]")
     if unknown:
         named = ", ".join(
             f"{redact(name).text} ({lines} in {threads} sessions)"

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from evidence_samples import evidence, row
+from metering import RecordingMeter
 from model_server import (
     CHAT_PATH,
     RESPONSES_PATH,
@@ -32,7 +33,14 @@ from model_server import (
 )
 
 from memory_pipeline.config import ModelConfig
-from memory_pipeline.errors import AnswerError, ConfigError, InterruptedRunError, ProviderError
+from memory_pipeline.errors import (
+    AnswerError,
+    BudgetHoldError,
+    CapReachedError,
+    ConfigError,
+    InterruptedRunError,
+    ProviderError,
+)
 from memory_pipeline.llm.client import DEFAULT_BASE_URL, REPLY_MAX_BYTES
 from memory_pipeline.llm.openai_adapter import OpenAIExtractor
 from memory_pipeline.llm.port import Extractor
@@ -396,24 +404,38 @@ def test_missing_usage_is_estimated(build: Ask, server: ModelServer) -> None:
 
 
 def test_each_request_is_announced_before_it_is_sent(build: Ask, server: ModelServer) -> None:
-    """A ledger hears of every request, tries included, before the server does."""
-    announced: list[tuple[int, int]] = []
+    """A ledger hears of every request, tries included, before the server does, and then what each took."""
     server.script([status(500)])
-    build(before_request=lambda tokens: announced.append((tokens, len(server.requests)))).extract(EVIDENCE)
-    assert [requests for _, requests in announced] == [0, 1]
-    assert all(tokens > 1000 for tokens, _ in announced)
+    meter = RecordingMeter(lambda: len(server.requests))
+    build(meter=meter).extract(EVIDENCE)
+    assert [sent for _, sent in meter.announced] == [0, 1]
+    assert all(tokens > 1000 for tokens, _ in meter.announced)
+    assert [taken.reported_tokens for taken in meter.taken] == [None, 110]
+    assert (meter.taken[0].input_tokens, meter.taken[0].output_tokens) == (0, 0)
+
+
+def test_no_longer_answer_is_asked_for_than_may_be_paid(build: Ask, server: ModelServer) -> None:
+    """What the ledger allows is the limit that the server is told."""
+    build(meter=RecordingMeter(lambda: 0, most=4_321)).extract(EVIDENCE)
+    body = server.requests[0].body
+    assert body.get("max_output_tokens", body.get("max_completion_tokens")) == 4_321
 
 
 def test_a_request_can_be_forbidden(build: Ask, server: ModelServer) -> None:
     """What the ledger raises reaches the caller, and nothing is sent or counted."""
-
-    def forbid(_: int) -> None:
-        raise LookupError("the budget is used up")
-
-    extractor = build(before_request=forbid)
-    with pytest.raises(LookupError, match="budget"):
+    extractor = build(meter=RecordingMeter(lambda: 0, error=BudgetHoldError("the budget is used up")))
+    with pytest.raises(BudgetHoldError, match="budget"):
         extractor.extract(EVIDENCE)
     assert (server.requests, extractor.requests_sent) == ([], 0)
+
+
+def test_a_try_that_may_not_be_repeated_fails_for_its_own_reason(build: Ask, server: ModelServer) -> None:
+    """A budget that ends between two tries does not hide that the provider failed."""
+    server.default = status(500)
+    meter = RecordingMeter(lambda: len(server.requests), error=CapReachedError("enough"), free_requests=1)
+    with pytest.raises(ProviderError, match="500"):
+        build(meter=meter).extract(EVIDENCE)
+    assert len(server.requests) == 1
 
 
 def test_evidence_without_rows_costs_nothing(build: Ask, server: ModelServer) -> None:

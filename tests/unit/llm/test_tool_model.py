@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from metering import RecordingMeter
 from model_server import ModelServer, Reply, answer, calls, drop, hang, status, text, too_long
 
 from memory_pipeline.config import ModelConfig
@@ -206,13 +207,10 @@ def test_a_fault_that_passes_is_asked_again(build: Build, server: ModelServer) -
 
 
 def test_the_budget_is_asked_before_each_request(build: Build, server: ModelServer) -> None:
-    """A hook that raises stops the request."""
-
-    def hold(_tokens: int) -> None:
-        raise BudgetHoldError("spent")
-
+    """A meter that raises stops the request."""
+    meter = RecordingMeter(lambda: 0, error=BudgetHoldError("spent"))
     with pytest.raises(BudgetHoldError):
-        build(before_request=hold).converse(system="", tools=[LOOK]).say("Begin.")
+        build(meter=meter).converse(system="", tools=[LOOK]).say("Begin.")
     assert server.requests == []
 
 

@@ -8,19 +8,18 @@ from typing import Any
 import pytest
 from store_samples import NOW, SCOPE, enqueue, extraction, index, lease, rollout_file, thread_facts, thread_of
 
+from memory_pipeline.budget import quota_is_low
 from memory_pipeline.config import BudgetConfig, Config, GatesConfig, ModelConfig
 from memory_pipeline.phase1.gates import (
     DAY_SECONDS,
     Conditions,
     apply_gates,
     first_gate,
-    no_tokens_are_left,
-    quota_is_low,
 )
 from memory_pipeline.records import Agent, Gate, IndexedThread, JobState, RateLimit, Source
 from memory_pipeline.store.store import Store
 
-CLEAR = Conditions(now=NOW, force=False, quota_is_low=False, budget_is_spent=False)
+CLEAR = Conditions(now=NOW, force=False)
 REMOTE = ModelConfig(provider="openai", extract_model="model-x")
 LOOPBACK = ModelConfig(provider="openai", extract_model="model-x", base_url="http://127.0.0.1:8080/v1")
 
@@ -178,20 +177,27 @@ def test_force_passes_over_recency_and_length_only(thread: IndexedThread) -> Non
         assert _gate(thread, conditions=forced, **fields) is gate
     assert _gate(thread, _with(external_context="skip"), forced, external_context=True) is Gate.EXTERNAL_CONTEXT
     assert _gate(thread, Config(model=REMOTE), forced, model_provider="ollama") is Gate.PROVIDER_POLICY
-    for field, gate in (("quota_is_low", Gate.RATE_LIMIT), ("budget_is_spent", Gate.BUDGET)):
-        assert _gate(thread, conditions=dataclasses.replace(forced, **{field: True})) is gate
+    for gate in (Gate.RATE_LIMIT, Gate.BUDGET):
+        assert _gate(thread, conditions=dataclasses.replace(forced, paid_hold=gate)) is gate
 
 
 def test_budget_and_quota_hold_only_what_still_needs_a_call(thread: IndexedThread) -> None:
     """A finished thread is not shown as held back by money; a grown one is."""
-    spent = dataclasses.replace(CLEAR, budget_is_spent=True, quota_is_low=True)
+    spent = dataclasses.replace(CLEAR, paid_hold=Gate.BUDGET)
     done: dict[str, Any] = {"job_state": JobState.DONE, "source_digest": thread.content_digest}
     assert _gate(thread, conditions=spent) is Gate.BUDGET
     assert _gate(thread, conditions=spent, **done) is None
     assert _gate(thread, conditions=spent, **done | {"source_digest": "older"}) is Gate.BUDGET
     assert _gate(thread, conditions=spent, **done | {"job_state": JobState.ERROR}) is Gate.BUDGET
-    low = dataclasses.replace(CLEAR, quota_is_low=True)
+    low = dataclasses.replace(CLEAR, paid_hold=Gate.RATE_LIMIT)
     assert _gate(thread, conditions=low) is Gate.RATE_LIMIT
+
+
+def test_a_project_over_its_own_cap_is_held_alone(thread: IndexedThread) -> None:
+    """Its threads wait for the budget; those of others don't."""
+    held = dataclasses.replace(CLEAR, held_projects=frozenset({thread.scope}))
+    assert _gate(thread, conditions=held) is Gate.BUDGET
+    assert _gate(thread, conditions=held, scope="project:other") is None
 
 
 def _limit(used: float, resets_at: float | None) -> RateLimit:
@@ -222,25 +228,6 @@ def test_a_window_past_its_reset_holds_nothing() -> None:
     assert quota_is_low(config, [_limit(100, NOW)], now=NOW) is False
     assert quota_is_low(config, [_limit(100, None)], now=NOW) is False
     assert quota_is_low(config, [], now=NOW) is False
-
-
-def _reserve(store: Store, tokens: int, at: float) -> None:
-    store.ledger.reserve(
-        tokens=tokens, daily_cap=0, weekly_cap=0, phase="phase1", thread_id=None, scope=None, model="x", now=at
-    )
-
-
-def test_a_cap_that_is_reached_leaves_no_tokens(store: Store) -> None:
-    """Daily and weekly caps look back over their own window, and bind paid calls only."""
-    _reserve(store, 100, NOW - 2 * DAY_SECONDS)
-    daily = Config(model=REMOTE, budget=BudgetConfig(daily_tokens=100))
-    weekly = Config(model=REMOTE, budget=BudgetConfig(weekly_tokens=100))
-    assert no_tokens_are_left(daily, store, now=NOW) is False
-    assert no_tokens_are_left(weekly, store, now=NOW) is True
-    assert no_tokens_are_left(dataclasses.replace(weekly, model=ModelConfig()), store, now=NOW) is False
-    assert no_tokens_are_left(Config(model=REMOTE), store, now=NOW) is False
-    _reserve(store, 100, NOW - 60)
-    assert no_tokens_are_left(daily, store, now=NOW) is True
 
 
 # --- applied to the index ---------------------------------------------------------------------------------------------

@@ -1,138 +1,282 @@
-"""Paid calls pass the ledger: reserved before each request, booked after, refused at the cap."""
+"""Paid calls pass the ledger: reserved before they are sent, booked after, refused at a cap; what then holds."""
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from evidence_samples import evidence, row
 from store_samples import NOW
 
-from memory_pipeline.budget import ANSWER_RESERVE_TOKENS
+from memory_pipeline.budget import LEAST_ANSWER_TOKENS, JobCaps, Tab, paid_hold, project_holds
+from memory_pipeline.clock import DAY_SECONDS, WEEK_SECONDS
 from memory_pipeline.config import BudgetConfig, Config, ModelConfig
-from memory_pipeline.errors import AnswerError, BudgetHoldError, ProviderError
+from memory_pipeline.errors import BudgetHoldError, CapReachedError
+from memory_pipeline.llm.port import Taken
 from memory_pipeline.phase1.paid import PaidExtractor
-from memory_pipeline.records import Evidence, ExtractionAnswer, Speaker
+from memory_pipeline.records import Evidence, ExtractionAnswer, Gate, RateLimit, Speaker
 from memory_pipeline.store.store import Store
 
 SEEN = evidence(row(1, Speaker.USER, "Always run make lint."))
+PAID = ModelConfig(provider="openai", extract_model="model-x")
+ANSWER_TOKENS = 10_000
+NO_CAPS = JobCaps(requests=1_000, tokens=10**9, requests_key="requests", tokens_key="tokens")
 
 
 class FixedClock:
-    """A clock that stands."""
+    """A clock that stands until it is moved."""
+
+    def __init__(self) -> None:
+        self.at = NOW
 
     def now(self) -> float:
-        return NOW
+        return self.at
+
+
+def _config(**budget: int) -> Config:
+    return Config(model=PAID, budget=BudgetConfig(**budget))
+
+
+def _tab(store: Store, config: Config, *, caps: JobCaps = NO_CAPS, scope: str | None = "project:a") -> Tab:
+    return Tab(
+        config,
+        store,
+        FixedClock(),
+        caps=caps,
+        phase="phase1",
+        what="a session",
+        model="model-x",
+        thread_id="a",
+        scope=scope,
+    )
+
+
+def _ask(tab: Tab, tokens: int = 1_000) -> int:
+    return tab.before_request(input_tokens=tokens, output_tokens=ANSWER_TOKENS)
+
+
+def test_what_was_used_is_booked(store: Store) -> None:
+    """While a request is out its reservation counts: estimate and all of the answer. Then what it took does."""
+    tab = _tab(store, _config())
+    assert _ask(tab) == ANSWER_TOKENS
+    assert store.ledger.spent(since=0) == 1_000 + ANSWER_TOKENS
+    tab.after_request(Taken(input_tokens=700, output_tokens=50, reported_tokens=3))
+    assert store.ledger.spent(since=0) == 750
+    assert store.ledger.by_day(since=0)[0].reported_tokens == 3
+
+
+def test_a_request_of_which_nothing_is_known_stays_reserved(store: Store) -> None:
+    """A timeout may be billed all the same: rather too much is counted than too little."""
+    tab = _tab(store, _config())
+    _ask(tab)
+    _ask(tab)
+    tab.after_request(Taken(input_tokens=1, output_tokens=1))
+    assert store.ledger.spent(since=0) == 1_000 + ANSWER_TOKENS + 2
+
+
+def test_at_the_cap_nothing_is_reserved(store: Store) -> None:
+    """A call that would pass the cap is refused before it is made, and says which setting holds it until when."""
+    tab = _tab(store, _config(daily_tokens=15_999))
+    _ask(tab)
+    with pytest.raises(BudgetHoldError, match=r"budget\.daily_tokens.*until 20") as refused:
+        _ask(tab)
+    assert (refused.value.project, refused.value.is_too_large) == (None, False)
+    assert store.ledger.spent(since=0) == 1_000 + ANSWER_TOKENS
+
+
+def test_what_is_left_of_a_cap_bounds_the_answer(store: Store) -> None:
+    """The last request under a cap may have a shorter answer, but none that is too short to be worth sending."""
+    assert _ask(_tab(store, _config(daily_tokens=1_000 + LEAST_ANSWER_TOKENS))) == LEAST_ANSWER_TOKENS
+    assert store.ledger.spent(since=0) == 1_000 + LEAST_ANSWER_TOKENS
+
+
+@pytest.mark.parametrize("key", ["daily_tokens", "weekly_tokens", "project_daily_tokens", "project_weekly_tokens"])
+def test_a_call_larger_than_a_cap_waits_alone(store: Store, key: str) -> None:
+    """What no budget can pay for is told apart from a budget that is spent, so that smaller calls can go on."""
+    config = _config(**{key: 20_000})
+    with pytest.raises(BudgetHoldError, match="more than") as refused:
+        _ask(_tab(store, config), 50_000)
+    assert refused.value.is_too_large
+    assert (paid_hold(config, store, NOW), project_holds(config, store, NOW)) == (None, {})
+    _ask(_tab(store, config))
+
+
+def test_a_project_over_its_cap_leaves_the_others_alone(store: Store) -> None:
+    """The refusal names the project; the whole is not held, and calls of no single project are not bound."""
+    config = _config(project_daily_tokens=12_000)
+    _ask(_tab(store, config))
+    with pytest.raises(BudgetHoldError, match=r"project:a is spent.*budget\.project_daily_tokens") as refused:
+        _ask(_tab(store, config))
+    assert refused.value.project == "project:a"
+    assert paid_hold(config, store, NOW) is None
+    holds = project_holds(config, store, NOW)
+    assert {project: hold.opens_at for project, hold in holds.items()} == {"project:a": NOW + DAY_SECONDS}
+    _ask(_tab(store, config, scope="project:b"))
+    for _ in range(3):
+        _ask(_tab(store, config, scope=None))
+
+
+def test_the_hold_says_why_and_when_it_opens(store: Store) -> None:
+    """What was refused last must have room; a spent cap holds even before anything was refused."""
+    config = _config(daily_tokens=30_000, weekly_tokens=31_000)
+    tab = _tab(store, config)
+    _ask(tab)
+    tab.after_request(Taken(input_tokens=29_000, output_tokens=0))
+    assert paid_hold(config, store, NOW) is None
+    with pytest.raises(BudgetHoldError):
+        _ask(tab)
+    hold = paid_hold(config, store, NOW)
+    assert hold is not None
+    assert (hold.gate, hold.opens_at) == (Gate.BUDGET, NOW + WEEK_SECONDS)
+    assert "budget.weekly_tokens" in hold.reason
+    assert paid_hold(config, store, NOW + WEEK_SECONDS) is None
+    spent = paid_hold(_config(daily_tokens=29_000), store, NOW)
+    assert spent is not None
+    assert spent.opens_at == NOW + DAY_SECONDS
+
+
+def test_a_raised_cap_opens_at_once(store: Store) -> None:
+    """The hold is reckoned from the caps as they are set now; without any, and without paid calls, there is none."""
+    with pytest.raises(BudgetHoldError):
+        _ask(_two_calls(store, _config(daily_tokens=12_000)))
+    assert paid_hold(_config(daily_tokens=12_000), store, NOW) is not None
+    assert paid_hold(_config(daily_tokens=50_000), store, NOW) is None
+    assert paid_hold(_config(), store, NOW) is None
+    assert paid_hold(Config(budget=BudgetConfig(daily_tokens=12_000)), store, NOW) is None
+
+
+def _two_calls(store: Store, config: Config) -> Tab:
+    tab = _tab(store, config)
+    _ask(tab)
+    return tab
+
+
+def test_a_low_quota_holds_until_every_low_window_resets(store: Store) -> None:
+    """The later of two windows that leave too little decides; with a spent budget both are told."""
+    limits = [_limit(90, NOW + 600), _limit(95, NOW + 6_000), _limit(10, NOW + 60_000)]
+    low = _Stub(store, limits)
+    hold = paid_hold(_config(), low, NOW)
+    assert hold is not None
+    assert (hold.gate, hold.opens_at) == (Gate.RATE_LIMIT, NOW + 6_000)
+    config = _config(daily_tokens=11_000)
+    _ask(_tab(store, config))
+    both = paid_hold(config, low, NOW)
+    assert both is not None
+    assert (both.gate, both.opens_at) == (Gate.BUDGET, NOW + DAY_SECONDS)
+    assert "budget.daily_tokens" in both.reason
+    assert "min_rate_limit_remaining_percent" in both.reason
+
+
+def _limit(used: float, resets_at: float) -> RateLimit:
+    return RateLimit(used_percent=used, window_minutes=300, resets_at=resets_at, seen_at=NOW - 60)
+
+
+class _Stub:
+    """A store whose logs reported these windows."""
+
+    def __init__(self, store: Store, limits: list[RateLimit]) -> None:
+        self.ledger = store.ledger
+        self.threads = self
+        self._limits = limits
+
+    def rate_limits(self) -> list[RateLimit]:
+        return self._limits
+
+
+# --- the ledger fails -------------------------------------------------------------------------------------------------
+
+
+def _break_ledger(store: Store) -> None:
+    with sqlite3.connect(store.path) as connection:
+        connection.execute("ALTER TABLE ledger RENAME TO lost")
+    connection.close()
+
+
+def test_without_a_ledger_nothing_may_be_sent(store: Store) -> None:
+    """What can't be written down is not sent, and paid work holds as a whole, with the reason."""
+    _break_ledger(store)
+    config = _config(project_daily_tokens=5)
+    with pytest.raises(BudgetHoldError, match="nothing is sent"):
+        _ask(_tab(store, config))
+    hold = paid_hold(_config(daily_tokens=5), store, NOW)
+    assert hold is not None
+    assert (hold.gate, hold.opens_at) == (Gate.BUDGET, None)
+    assert "can't be read" in hold.reason
+
+
+def test_an_answer_that_can_not_be_booked_is_not_lost(store: Store) -> None:
+    """The reservation stays and counts; only the next request is not sent."""
+    tab = _tab(store, _config())
+    _ask(tab)
+    _break_ledger(store)
+    tab.after_request(Taken(input_tokens=1))
+    with pytest.raises(BudgetHoldError):
+        _ask(tab)
+
+
+# --- the caps of one job ----------------------------------------------------------------------------------------------
+
+
+def test_a_job_sends_no_more_requests_than_its_cap(store: Store) -> None:
+    """Those that failed count; another job begins anew."""
+    tab = _tab(store, _config(), caps=JobCaps(requests=2, tokens=10**9, requests_key="the.key", tokens_key="t"))
+    _ask(tab)
+    tab.after_request(Taken())
+    _ask(tab)
+    with pytest.raises(CapReachedError, match=r"the\.key \(2\)"):
+        _ask(tab)
+    tab.begin()
+    _ask(tab)
+
+
+def test_a_job_takes_no_more_tokens_than_its_cap(store: Store) -> None:
+    """Reserved or booked, all its requests together stay below; the last one asks for a shorter answer."""
+    caps = JobCaps(requests=99, tokens=20_000, requests_key="r", tokens_key="the.key")
+    tab = _tab(store, _config(), caps=caps)
+    assert _ask(tab) == ANSWER_TOKENS
+    assert _ask(tab) == 8_000
+    with pytest.raises(CapReachedError, match=r"the\.key \(20000\)"):
+        _ask(tab)
+    assert store.ledger.spent(since=0) == 20_000
+
+
+def test_a_job_whose_usage_is_larger_than_reserved_ends(store: Store) -> None:
+    """What a provider took in spite of the limit counts against the cap as well."""
+    caps = JobCaps(requests=99, tokens=20_000, requests_key="r", tokens_key="the.key")
+    tab = _tab(store, _config(), caps=caps)
+    _ask(tab)
+    tab.after_request(Taken(input_tokens=1_000, output_tokens=18_000))
+    with pytest.raises(CapReachedError):
+        _ask(tab)
+
+
+# --- the extractor ----------------------------------------------------------------------------------------------------
 
 
 class Inner:
-    """An extractor that asks the hook before each of its requests, as the real one does."""
+    """An extractor that asks its meter before each of its requests, as the real one does."""
 
-    def __init__(self, *estimates: int, end: Callable[[], ExtractionAnswer]) -> None:
-        self.estimates = estimates
-        self.end = end
-        self.sent = 0
+    def __init__(self) -> None:
+        self.ask: Callable[..., Any] = lambda **_: None
         self.closed = 0
-        self.before_request: Callable[[int], None] = lambda _tokens: None
 
     def extract(self, _evidence: Evidence, *, deadline: float | None = None) -> ExtractionAnswer:
-        for tokens in self.estimates:
-            self.before_request(tokens)
-            self.sent += 1
-        return self.end()
+        self.ask(input_tokens=10, output_tokens=10)
+        return ExtractionAnswer(rollout_summary="s", rollout_slug="s", tasks=())
 
     def close(self) -> None:
         self.closed += 1
 
 
-def _answer() -> ExtractionAnswer:
-    return ExtractionAnswer(rollout_summary="s", rollout_slug="s", tasks=(), input_tokens=700, output_tokens=50)
-
-
-def _raise(error: Exception) -> Callable[[], ExtractionAnswer]:
-    def end() -> ExtractionAnswer:
-        raise error
-
-    return end
-
-
-def _paid(store: Store, inner: Inner, *, daily: int = 0) -> PaidExtractor:
-    config = Config(
-        model=ModelConfig(provider="openai", extract_model="model-x"), budget=BudgetConfig(daily_tokens=daily)
-    )
-    paid = PaidExtractor(config, store, FixedClock()).wrap(inner)
-    inner.before_request = paid.before_request
-    return paid
-
-
-def test_what_was_used_is_booked(store: Store) -> None:
-    """After an answer the ledger holds what it took, not what was set aside."""
-    _paid(store, Inner(1_000, end=_answer)).extract(SEEN)
-    assert store.ledger.spent(since=0) == 750
-
-
-def test_while_a_request_is_out_its_reservation_counts(store: Store) -> None:
-    """Estimate and room for the answer are set aside before anything is sent."""
-    seen = []
-
-    def end() -> ExtractionAnswer:
-        seen.append(store.ledger.spent(since=0))
-        return _answer()
-
-    _paid(store, Inner(1_000, end=end)).extract(SEEN)
-    assert seen == [1_000 + ANSWER_RESERVE_TOKENS]
-
-
-def test_several_requests_of_one_answer_are_booked_as_one_sum(store: Store) -> None:
-    """A call that was repeated does not keep the reservations of its earlier tries."""
-    _paid(store, Inner(1_000, 1_000, 500, end=_answer)).extract(SEEN)
-    assert store.ledger.spent(since=0) == 750
-
-
-def test_an_answer_that_can_not_be_used_is_paid_for(store: Store) -> None:
-    """What a bad answer cost is booked."""
-    inner = Inner(1_000, end=_raise(AnswerError("no JSON", input_tokens=600, output_tokens=9)))
-    with pytest.raises(AnswerError):
-        _paid(store, inner).extract(SEEN)
-    assert store.ledger.spent(since=0) == 609
-
-
-def test_a_refused_request_costs_nothing(store: Store) -> None:
-    """When the provider turned the request away the reservation is given up."""
-    with pytest.raises(ProviderError):
-        _paid(store, Inner(1_000, end=_raise(ProviderError("429")))).extract(SEEN)
-    assert store.ledger.spent(since=0) == 0
-
-
-def test_at_the_cap_nothing_is_sent(store: Store) -> None:
-    """A call that would pass the cap is refused before it is made, and says which setting holds it."""
-    inner = Inner(1_000, end=_answer)
-    with pytest.raises(BudgetHoldError, match=r"\[budget\]"):
-        _paid(store, inner, daily=1_000 + ANSWER_RESERVE_TOKENS - 1).extract(SEEN)
-    assert (inner.sent, store.ledger.spent(since=0)) == (0, 0)
-    _paid(store, inner, daily=1_000 + ANSWER_RESERVE_TOKENS).extract(SEEN)
-    assert inner.sent == 1
-
-
-def test_a_call_larger_than_a_cap_waits_alone(store: Store) -> None:
-    """What no budget can pay for is told apart from a budget that is spent, so that smaller calls can go on."""
-    with pytest.raises(BudgetHoldError) as refused:
-        _paid(store, Inner(50_000, end=_answer), daily=20_000).extract(SEEN)
-    assert refused.value.is_too_large
-    assert store.ledger.spent(since=0) == 0
-    _paid(store, Inner(1_000, end=_answer), daily=20_000).extract(SEEN)
-    assert store.ledger.spent(since=0) == 750
-
-
-def test_a_request_that_was_cut_off_stays_reserved(store: Store) -> None:
-    """A timeout may be billed all the same: rather too much is counted than too little."""
-    with pytest.raises(ProviderError):
-        _paid(store, Inner(1_000, end=_raise(ProviderError("no answer", per_thread_suspect=True)))).extract(SEEN)
-    assert store.ledger.spent(since=0) == 1_000 + ANSWER_RESERVE_TOKENS
-
-
-def test_closing_reaches_the_inner_extractor(store: Store) -> None:
-    """Giving up is passed on."""
-    inner = Inner(end=_answer)
-    _paid(store, inner).close()
+def test_the_extractor_books_on_thread_project_and_model(store: Store) -> None:
+    """The row says for what it was paid; closing reaches the inner extractor."""
+    inner = Inner()
+    paid = PaidExtractor(_config(), store, FixedClock()).wrap(inner)
+    inner.ask = paid.before_request
+    paid.extract(SEEN)
+    (day,) = store.ledger.by_day(since=0)
+    assert (day.scope, day.phase, day.model, day.unbooked_tokens) == (SEEN.scope, "phase1", "model-x", 20)
+    paid.close()
     assert inner.closed == 1

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,12 +25,14 @@ from memory_pipeline.config import (
 from memory_pipeline.errors import (
     AnswerError,
     BudgetHoldError,
+    CapReachedError,
     ConfigError,
     InterruptedRunError,
     ProviderError,
     StoreError,
 )
-from memory_pipeline.phase1.run import Phase1, Phase1Options
+from memory_pipeline.llm.faults import TOO_LONG_PREFIX, TooLongError
+from memory_pipeline.phase1.run import USELESS_ANSWERS_IN_A_ROW, Phase1, Phase1Options
 from memory_pipeline.records import (
     Coverage,
     EntryDraft,
@@ -41,6 +45,7 @@ from memory_pipeline.records import (
     Speaker,
     TaskDraft,
 )
+from memory_pipeline.store.ledger import window_caps
 from memory_pipeline.store.store import Store
 
 PAID = ModelConfig(provider="openai", extract_model="model-x", base_url="http://127.0.0.1:9/v1")
@@ -465,6 +470,164 @@ def test_a_session_too_large_for_the_budget_does_not_hold_the_others(machine: Ma
     assert (counts.claimed, counts.succeeded, counts.failed) == (3, 2, 0)
     assert (machine.thread(2).gate, machine.thread(2).attempts) == (Gate.BUDGET, 0)
     assert "90000 tokens" in counts.problems[0]
+
+
+def test_a_spent_project_leaves_the_other_projects_alone(machine: Machine) -> None:
+    """Its threads are gated at once, no try used, without reading each of them; the rest of the run goes on."""
+    for number in range(4):
+        machine.session(number)
+    config = {"model": PAID, "phase1": Phase1Config(concurrency=1), "budget": BudgetConfig(project_daily_tokens=100)}
+
+    def answer(evidence: Evidence) -> ExtractionAnswer:
+        if len(machine.asked) == 2:
+            reserve = machine.store.ledger.reserve
+            caps = window_caps(daily=100, weekly=0, scope=evidence.scope)
+            about: dict[str, Any] = {"phase": "phase1", "thread_id": None, "scope": evidence.scope, "model": "m"}
+            reserve(tokens=90, caps=caps, now=machine.clock.at, **about)
+            assert reserve(tokens=20, caps=caps, now=machine.clock.at, **about).booking_id is None
+            raise BudgetHoldError("the budget of this project is spent", project=evidence.scope)
+        return says(evidence)
+
+    other = CodexSession(thread_id=thread_id_of(9), start=START.replace(hour=1), cwd="/home/sam/other")
+    other.prompt(RULE).answer("Done, and the tests pass. " * 20).write(machine.codex)
+    assert machine.run(says, options=Phase1Options(limit=0), **config).claimed == 0
+    assert machine.thread(9).scope != machine.thread(0).scope
+    counts = machine.run(answer, **config)
+    assert (counts.claimed, counts.succeeded, counts.failed) == (3, 2, 0)
+    assert [machine.thread(number).gate for number in range(3)] == [Gate.BUDGET] * 3
+    assert [machine.thread(number).attempts for number in range(3)] == [0, 0, 0]
+    assert machine.thread(9).state is JobState.DONE
+    assert counts.problems == ("the budget of this project is spent",)
+    machine.clock.at += DAY
+    assert machine.run(says, **config).succeeded == 3
+
+
+def test_reservations_in_flight_slow_a_run_down_but_do_not_end_it(machine: Machine) -> None:
+    """A call without room beside another one waits for it: one worker fewer, and everything is extracted."""
+    for number in range(6):
+        machine.session(number)
+    in_flight = threading.Semaphore(1)
+
+    def answer(evidence: Evidence) -> ExtractionAnswer:
+        if not in_flight.acquire(blocking=False):
+            raise BudgetHoldError("the token budget is spent")
+        try:
+            machine.stop.wait(0.02)
+            return says(evidence)
+        finally:
+            in_flight.release()
+
+    counts = machine.run(answer, model=PAID, phase1=Phase1Config(concurrency=4))
+    assert (counts.succeeded, counts.problems) == (6, ())
+
+
+def test_a_ledger_that_can_not_be_read_stops_paid_work_alone(machine: Machine) -> None:
+    """Nothing is sent, no try is used, the run says why; the embedded extractor goes on."""
+    machine.session(0)
+    with sqlite3.connect(machine.store.path) as connection:
+        connection.execute("ALTER TABLE ledger RENAME TO lost")
+    connection.close()
+    budget = BudgetConfig(daily_tokens=1_000_000)
+    counts = machine.run(says, model=PAID, budget=budget)
+    assert (counts.claimed, machine.asked, machine.thread(0).gate) == (0, [], Gate.BUDGET)
+    assert "can't be read" in counts.problems[0]
+    assert machine.thread(0).attempts == 0
+    assert machine.run(says).succeeded == 1
+
+
+def test_a_job_past_its_caps_is_a_fault_of_its_thread(machine: Machine) -> None:
+    """It uses a try, and the others go on."""
+    for number in range(3):
+        machine.session(number)
+    counts = machine.run(by_number({1: raising(CapReachedError("past phase1.max_tokens_per_job"))}), model=PAID)
+    assert (counts.succeeded, counts.failed) == (2, 1)
+    assert (machine.thread(1).attempts, machine.thread(1).last_error) == (1, "past phase1.max_tokens_per_job")
+
+
+def test_the_same_useless_answer_to_many_threads_rests_the_provider(machine: Machine) -> None:
+    """Most threads keep all their tries while a server answers nonsense for a day; then all are extracted."""
+    for number in range(30):
+        machine.session(number)
+    nonsense = raising(AnswerError("the model's answer is prose, without a JSON object"))
+    limits = Phase1Config(concurrency=1)
+    for _ in range(96):
+        machine.run(nonsense, model=PAID, phase1=limits)
+        machine.clock.at += 900
+    used = [machine.thread(number).attempts for number in range(30)]
+    assert sum(used) == USELESS_ANSWERS_IN_A_ROW - 1
+    assert max(used) == 1
+    assert len(machine.asked) < 30
+    machine.clock.at += DAY
+    assert machine.run(says, model=PAID, phase1=limits).succeeded == 30
+
+
+def test_different_useless_answers_are_the_threads_own(machine: Machine) -> None:
+    """A success in between, or another reason, begins the count anew; too long sessions never count."""
+    for number in range(12):
+        machine.session(number)
+    answers = {number: raising(AnswerError(f"reason {number % 2}")) for number in range(4)}
+    answers |= {number: raising(AnswerError("too long even when cut")) for number in range(5, 12)}
+    counts = machine.run(by_number(answers), model=PAID, phase1=Phase1Config(concurrency=1))
+    assert (counts.failed, counts.succeeded) == (11, 1)
+    assert machine.store.jobs.provider_rest("openai").failures == 0
+
+
+def test_a_provider_that_is_down_for_a_day_costs_nobody_a_try(machine: Machine) -> None:
+    """Nothing is given up, the rests grow to the longest wait, and all of the work resumes."""
+    for number in range(20):
+        machine.session(number)
+    limits = Phase1Config(concurrency=4, backoff_max_seconds=21_600)
+    asked_at: list[float] = []
+
+    def down(_: Evidence) -> ExtractionAnswer:
+        asked_at.append(machine.clock.at)
+        raise ProviderError("503", per_thread_suspect=True)
+
+    for _ in range(2 * 96):
+        machine.run(down, model=PAID, phase1=limits)
+        machine.clock.at += 900
+    moments = sorted(set(asked_at))
+    waits = [later - earlier for earlier, later in itertools.pairwise(moments)]
+    assert waits == sorted(waits)
+    assert waits[-1] == 21_600
+    assert len(asked_at) <= 4 * len(moments)
+    assert {machine.thread(number).attempts for number in range(20)} == {0}
+    machine.clock.at += 21_600 * 1.25
+    assert machine.run(says, model=PAID, phase1=limits).succeeded == 20
+
+
+def test_what_was_too_long_is_never_sent_again_unchanged(machine: Machine) -> None:
+    """Each further try sends at most a quarter of what the last one began with, and what is left is told as partial."""
+    machine.session(0, *(f"{RULE} And number {number} as well. " + "word " * 300 for number in range(40)))
+    sizes: list[int] = []
+
+    def answer(evidence: Evidence) -> ExtractionAnswer:
+        sizes.append(sum(len(row.text) for row in evidence.rows))
+        if sizes[-1] > 8_000:
+            raise TooLongError(f"{TOO_LONG_PREFIX} even when cut to half")
+        return says(evidence)
+
+    for _ in range(6):
+        machine.run(answer, model=PAID)
+        machine.clock.at += DAY
+    assert len(sizes) > 1
+    assert all(later <= earlier / 3 for earlier, later in itertools.pairwise(sizes))
+    stored = machine.store.extractions.get(thread_id_of(0))
+    assert stored is not None
+    assert stored.coverage is Coverage.PARTIAL
+
+
+def test_what_can_not_be_cut_any_further_is_given_up_unsent(machine: Machine) -> None:
+    """Nothing smaller is left to try, so the thread waits for a person or for new words."""
+    machine.session(0)
+    too_long = raising(TooLongError(f"{TOO_LONG_PREFIX}, and it can't be cut"))
+    for _ in range(6):
+        machine.run(too_long, model=PAID)
+        machine.clock.at += DAY
+    assert machine.thread(0).state is JobState.EXHAUSTED
+    assert "nothing is left to cut" in (machine.thread(0).last_error or "")
+    assert machine.thread(0).attempts < 5
+    assert len(machine.asked) == machine.thread(0).attempts - 1
 
 
 # --- leases -----------------------------------------------------------------------------------------------------------

@@ -447,10 +447,12 @@ def test_a_spent_budget_leaves_the_work_to_the_rules(world: CuratorWorld, server
 
 
 def test_each_turn_is_booked_for_what_it_took(world: CuratorWorld, server: ModelServer) -> None:
-    """The ledger holds the tokens that the server reports, for phase two."""
-    server.script([calls(("search_memories", {"text": "uv"}), input_tokens=700, output_tokens=30), FINISH])
+    """The ledger holds the tokens that the server reports, for phase two and no single project."""
+    finish = dataclasses.replace(FINISH, input_tokens=8_000, output_tokens=10)
+    server.script([calls(("search_memories", {"text": "uv"}), input_tokens=7_000, output_tokens=30), finish])
     world.curate()
-    assert world.store.ledger.spent(since=world.clock.now() - DAY) == 700 + 30 + 100 + 10
+    (day,) = world.store.ledger.by_day(since=world.clock.now() - DAY)
+    assert (day.phase, day.scope, day.calls, day.input_tokens, day.output_tokens) == ("phase2", None, 2, 15_000, 40)
 
 
 def test_while_the_provider_rests_the_rules_do_the_work(world: CuratorWorld, server: ModelServer) -> None:

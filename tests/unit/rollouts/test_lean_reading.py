@@ -202,7 +202,7 @@ def test_whatever_stands_in_a_line_both_readings_agree(agent: Agent, kind: str, 
 def test_an_ordinary_result_changes_the_digest_wherever_it_changes(codex: Logs) -> None:
     """A long result that is not decoded still counts as said: one other byte in its middle is another digest."""
     parts = [("prompt", "wish", b"\n"), ("prompt", "x", b"\n"), ("prompt", "x", b"\n"), ("call", BIG, b"\n")]
-    before = written(Agent.CODEX, [*parts, ("output", BIG, b"\n")])
+    before = written(Agent.CODEX, [*parts, ("output", BIG, b"\n"), ("answer", "x", b"\n")])
     after = before[:-3000] + b"L" + before[-2999:]
     assert codex.facts(before).content_digest != codex.facts(after).content_digest
     assert codex.facts(after).skipped_lines == {}
