@@ -16,7 +16,13 @@ from typing import Any
 
 from memory_pipeline.clock import Clock, SystemClock
 from memory_pipeline.config import Config
-from memory_pipeline.errors import InterruptedRunError, MemoryPipelineError, UsageError
+from memory_pipeline.errors import (
+    DamagedDatabaseError,
+    InterruptedRunError,
+    MemoryPipelineError,
+    StoreError,
+    UsageError,
+)
 from memory_pipeline.forget.forgetting import Forgetting
 from memory_pipeline.forget.rescan import Rescanning
 from memory_pipeline.llm.port import Extractor, ToolModel
@@ -36,9 +42,14 @@ from memory_pipeline.records import Agent, JournalRecord, Phase2Counts, RunCount
 from memory_pipeline.redact import Redacted, redact
 from memory_pipeline.rollouts.codex_home import check_codex_home
 from memory_pipeline.rollouts.readback import EvidenceReader
+from memory_pipeline.safekeeping.recover import is_lost, mend_database
+from memory_pipeline.safekeeping.restore import finish_restoring
+from memory_pipeline.safekeeping.upkeep import keep_up
 from memory_pipeline.seeing.metrics import metrics_text, write_textfile
 from memory_pipeline.store.store import Store
 from memory_pipeline.tombstones import TombstoneFolder
+
+logger = logging.getLogger(__name__)
 
 
 class App:
@@ -53,23 +64,27 @@ class App:
         extractor: Extractor | None = None,
         stop: threading.Event | None = None,
     ) -> None:
-        """Open the store of ``config``, and finish a forgetting that was cut off or that a backup brought back.
+        """Open the store of ``config``, mended where it is damaged or gone, and finish what was cut off.
 
-        ``extractor`` overrides the one that the configuration names; ``stop`` ends a running pass when it is set.
+        That is restoring a backup, and a forgetting, also one that a backup brought back. ``extractor`` overrides the
+        one that the configuration names; ``stop`` ends a running pass when it is set.
 
         Raises:
             StoreError: the state folder or its database can't be opened.
+            LockedError: the database must be mended, and another process still uses it.
         """
         self.config = config
         self.clock = clock or SystemClock()
         self.stop = stop or threading.Event()
         self._environ = os.environ if environ is None else environ
+        self._given_extractor = extractor
         self._extractor = extractor
         self._tool_model: ToolModel | None = None
         # Unlike a process id, this names one run even across machines and restarts.
         self._run_id = uuid.uuid4().hex[:8]
         self._owner = f"{socket.gethostname()}:{os.getpid()}:{self._run_id}"
-        self.store = Store(config.database_path)
+        finish_restoring(config)
+        self.store = self._open_store()
         try:
             self.forgetting().bring_in_line_if_due()
         except BaseException:
@@ -86,10 +101,16 @@ class App:
 
     def close(self) -> None:
         """Release connections."""
-        if self._extractor is not None:
+        self._close_what_uses_the_store()
+        if self._given_extractor is not None:
+            self._given_extractor.close()
+
+    def _close_what_uses_the_store(self) -> None:
+        if self._extractor is not None and self._extractor is not self._given_extractor:
             self._extractor.close()
         if self._tool_model is not None:
             self._tool_model.close()
+        self._extractor, self._tool_model = self._given_extractor, None
         self.store.close()
 
     def run_once(
@@ -104,7 +125,7 @@ class App:
         with logging_to_file(self.config, run_id=self._run_id) as tell:
             tell(level=logging.DEBUG, action="pass", outcome="began")
             try:
-                counts = self._run_once(options, on_index=on_index, on_extract=on_extract)
+                counts = self._run_whole(options, on_index, on_extract)
             except InterruptedRunError:
                 tell(action="pass", outcome="given_back")
                 raise
@@ -115,12 +136,37 @@ class App:
         problem = self._write_metrics(counts)
         return _with_problems(counts, after=(problem,) if problem else ())
 
-    def _run_once(self, options: PassOptions, *, on_index: Progress | None, on_extract: Progress | None) -> RunCounts:
+    def _run_whole(self, options: PassOptions, on_index: Progress | None, on_extract: Progress | None) -> RunCounts:
+        """Run one pass; once more, on a mended database, where it met a damaged one."""
+        if self.store.is_closed:
+            self.store = self._open_store()  # it was to be mended at the last pass, and another process still used it
+        counts: RunCounts | None = None
+        try:
+            counts = self._run_once(options, on_index, on_extract)
+        except StoreError:
+            if not self.store.seems_damaged:
+                raise
+        except (ValueError, TypeError, KeyError):
+            # Either a fault of ours, or a row that says what none can say.
+            if not self.store.upkeep.find_faults():
+                raise
+        # A phase tells a fault as its outcome, so that it is looked at here once more.
+        if counts is None or self.store.seems_damaged:
+            return self._run_mended(options, on_index, on_extract)
+        return counts
+
+    def _run_mended(self, options: PassOptions, on_index: Progress | None, on_extract: Progress | None) -> RunCounts:
+        """Mend the database, which a pass found damaged, and run the pass over."""
+        self._close_what_uses_the_store()
+        self.store = self._open_store()
+        return self._run_once(options, on_index, on_extract)
+
+    def _run_once(self, options: PassOptions, on_index: Progress | None, on_extract: Progress | None) -> RunCounts:
         self.forgetting().bring_in_line_if_due()  # a backup may have been put back since the last pass
         hints = self.check_workspace(publishes=options.phase2, adopt=options.adopt)
         counts = self._pipeline().run_once(options, on_index=on_index, on_extract=on_extract)
         self.store.chronicle.trim(now=self.clock.now())
-        return _with_problems(counts, before=hints)
+        return _with_problems(counts, before=(*hints, *keep_up(self.config, self.store, self.clock)))
 
     def _write_metrics(self, counts: RunCounts) -> str | None:
         """Write the figures of the pass, if they are asked for; returns why they could not be written."""
@@ -132,6 +178,18 @@ class App:
         except MemoryPipelineError as error:
             return str(error)
         return None
+
+    def _open_store(self) -> Store:
+        """Open the store; a database that is damaged or gone is mended first, and that is said."""
+        try:
+            if not is_lost(self.config):
+                return Store(self.config.database_path)
+        except DamagedDatabaseError:
+            pass
+        told = mend_database(self.config, self.clock)
+        if told:
+            logger.warning("%s", told, extra={"action": "mend", "outcome": "mended"})
+        return Store(self.config.database_path)
 
     def check_workspace(self, *, publishes: bool = True, adopt: bool = False) -> tuple[str, ...]:
         """Check that the workspace is ours to write; returns hints for the person.

@@ -238,6 +238,21 @@ class Config:
         """What was forgotten, as hashes."""
         return self.state_path / "tombstones"
 
+    @property
+    def backups_path(self) -> Path:
+        """The backups that are made after consolidations."""
+        return self.state_path / "backups"
+
+    @property
+    def set_aside_path(self) -> Path:
+        """Damaged databases, and what a restored backup took the place of."""
+        return self.state_path / "set-aside"
+
+    @property
+    def restoring_path(self) -> Path:
+        """What is about to be restored, whole; there is none but in between."""
+        return self.state_path / "restoring"
+
 
 def load_config(
     explicit_path: str | None = None,
@@ -520,10 +535,15 @@ def _resolve_paths(config: Config, explicit_state_dir: str | None, environ: Mapp
     )
 
 
+#: Folders of ours in the state folder.
+_STATE_FOLDERS = (
+    *("baseline", "baseline.new", "baseline.old", "staging", "replaced", "kept", "tombstones"),
+    *("backups", "set-aside", "restoring", "logs"),
+)
+
+
 def _check_memories_dir(memories_dir: Path, state_dir: Path) -> None:
-    kept_apart = [
-        state_dir / name for name in ("baseline", "baseline.new", "baseline.old", "staging", "replaced", "logs")
-    ]
+    kept_apart = [state_dir / name for name in _STATE_FOLDERS]
     if memories_dir == state_dir or memories_dir in state_dir.parents:
         raise ConfigError(f"memories_dir: {memories_dir} holds the state folder {state_dir}; name a folder of its own")
     if any(memories_dir == folder or folder in memories_dir.parents for folder in kept_apart):

@@ -48,7 +48,14 @@ class StoreError(MemoryPipelineError):
 
 
 class DamagedDatabaseError(StoreError):
-    """What the database holds can't be read, or contradicts itself: it must be mended before anything is stored."""
+    """What the database holds can't be read, or contradicts itself: it must be mended before anything is stored.
+
+    ``reason`` is what SQLite says of it, without the file's name.
+    """
+
+    def __init__(self, message: str, *, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class ServiceError(MemoryPipelineError):

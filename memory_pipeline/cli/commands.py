@@ -15,6 +15,7 @@ from memory_pipeline.cli.place import EXIT_DONE, JSON_OPTION, Place
 from memory_pipeline.cli.run_commands import daemon, run_command, run_once, run_options, scan
 from memory_pipeline.cli.seeing_commands import doctor, log, metrics, status
 from memory_pipeline.cli.service_commands import service
+from memory_pipeline.cli.state_commands import state
 from memory_pipeline.cli.thread_commands import threads
 from memory_pipeline.config import as_table, user_config_path
 from memory_pipeline.errors import UsageError
@@ -70,6 +71,7 @@ cli.add_command(doctor)
 cli.add_command(log)
 cli.add_command(metrics)
 cli.add_command(cost)
+cli.add_command(state)
 
 
 @cli.group("config")

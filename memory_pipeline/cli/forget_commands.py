@@ -29,7 +29,7 @@ _NAMES = {
     "journal_lines": "lines of the journal",
     "handbook_lines": "lines of yours in MEMORY.md",
     "notes": "notes in extensions/ad_hoc",
-    "backups": "older databases and journals in the state folder, deleted whole",
+    "backups": "backups, and older databases and journals in the state folder, deleted whole",
 }
 
 

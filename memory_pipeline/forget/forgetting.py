@@ -6,6 +6,7 @@ at any step, or a backup that is put back, is mended by the next start.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -182,7 +183,10 @@ class Forgetting:
         self._on_step("published")
         discard_leftovers(self._places)
         for path in self._backups():
-            path.unlink(missing_ok=True)
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
         self._on_step("deleted backups")
         self._store.forgetting.compact()
         self._on_step("compacted")
@@ -279,11 +283,13 @@ class Forgetting:
         )
 
     def _backups(self) -> list[Path]:
-        """Older databases and journals in the state folder: they can't be rewritten, so they are deleted whole."""
+        """Backups, and older databases and journals in the state folder: they are not rewritten, but deleted whole."""
         state = self._config.state_path
+        kept = [self._config.backups_path, self._config.set_aside_path, self._config.restoring_path]
+        folders = [folder for parent in kept if parent.is_dir() for folder in sorted(parent.iterdir())]
         database, journal = self._config.database_path.name, self._config.journal_path.name
         live = {database, f"{database}-wal", f"{database}-shm", f"{database}-journal", journal}
-        return sorted(
+        return folders + sorted(
             path
             for path in (state.iterdir() if state.is_dir() else ())
             if path.is_file()

@@ -9,6 +9,7 @@ from memory_pipeline.errors import RolloutError, UsageError
 from memory_pipeline.forget.erasure import LEFT_TITLE, erasure_of, standing_texts
 from memory_pipeline.forget.marks import Marks, marks_of
 from memory_pipeline.phase2.deeds import entry_id_of
+from memory_pipeline.phase2.rebuilt import REBUILT_ORIGIN
 from memory_pipeline.phase2.render import as_circumstance
 from memory_pipeline.records import Agent, Entry, Event, IndexedThread, JournalLine
 from memory_pipeline.rollouts.journal import JOURNAL_THREAD
@@ -114,6 +115,7 @@ class _Choice:
             self._take_scope(selector.scope)
         if selector.match is not None:
             self._take_words(selector.match)
+        self._take_rebuilt()
         for entry in self._entries.values():
             if not self._has(TombstoneKind.THREAD, entry.thread_id):
                 self._add(TombstoneKind.PART, entry.thread_id)
@@ -232,6 +234,17 @@ class _Choice:
     def _of_scope(self, scope: str) -> list[IndexedThread]:
         threads: Mapping[str, IndexedThread] = self._kept.threads
         return [one for one in threads.values() if one.scope == scope and one.agent is not Agent.JOURNAL]
+
+    def _take_rebuilt(self) -> None:
+        """Take what only our own MEMORY.md said beside what goes: saved from there, it supports nothing by itself."""
+        rebuilt = {
+            entry_id_of(line.record.record_id, thread_id=JOURNAL_THREAD)
+            for line in self._journal
+            if line.record.origin == REBUILT_ORIGIN
+        }
+        for linked in self._kept.links.values() if rebuilt else ():
+            if any(entry_id in self._entries for entry_id in linked):
+                self._take_entries(self._kept.entries[entry_id] for entry_id in linked if entry_id in rebuilt)
 
     def _take_words(self, text: str) -> None:
         self._add(TombstoneKind.WORDS, text)

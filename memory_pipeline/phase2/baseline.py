@@ -14,7 +14,7 @@ import orjson
 
 from memory_pipeline.files import make_private_folder, sha256_hex, sync_folder, write_whole
 from memory_pipeline.phase2.layout import MEMORY_FILE, SUMMARY_FILE
-from memory_pipeline.phase2.render import RENDERER_VERSION, RenderedLine
+from memory_pipeline.phase2.render import RENDERER_VERSION, RenderedLine, Saying, read_saying
 
 _MANIFEST = "manifest.json"
 _FILES = "files"
@@ -32,6 +32,7 @@ class Baseline:
     hashes: Mapping[str, str] = field(default_factory=dict)  # workspace path -> SHA-256
     line_memories: Sequence[str | None] = ()  # for each rendered line of MEMORY.md, the memory it came from
     line_scopes: Sequence[str | None] = ()  # for each, the scope of its group
+    line_sayings: Sequence[Saying | None] = ()  # for each, what that memory said
     rendered: bytes = b""
     rendered_before: bytes = b""  # MEMORY.md as rendered the time before, which an editor may still hold
     published: bytes = b""  # MEMORY.md as it was written, with the person's text of that time
@@ -57,6 +58,7 @@ def read_baseline(folder: Path) -> Baseline:
             line_memories=tuple(manifest["line_memories"]),
             # Without them, as an earlier version wrote it, edits are carried along and read the time after.
             line_scopes=tuple(manifest.get("line_scopes", ())),
+            line_sayings=tuple(map(read_saying, manifest.get("line_sayings", ()))),
             rendered=(folder / _RENDERED).read_bytes(),
             rendered_before=_read_if_there(folder / _RENDERED_BEFORE),
             published=(folder / _FILES / MEMORY_FILE).read_bytes(),
@@ -130,6 +132,7 @@ def _write_fresh(
         "files": {path: sha256_hex(content) for path, content in sorted(files.items())},
         "line_memories": [line.memory_id for line in handbook],
         "line_scopes": [line.scope for line in handbook],
+        "line_sayings": [line.saying.as_list() if line.saying else None for line in handbook],
         "notes": sorted(notes),
     }
     write(fresh / _MANIFEST, orjson.dumps(manifest, option=orjson.OPT_INDENT_2))

@@ -61,6 +61,7 @@ from memory_pipeline.phase2.publish import (
     stage,
     sweep_temporary,
 )
+from memory_pipeline.phase2.rebuilt import published_at
 from memory_pipeline.phase2.render import RENDERER_VERSION, as_bytes, render_handbook, render_summary
 from memory_pipeline.phase2.undo import entries_before, undo_in
 from memory_pipeline.records import (
@@ -266,6 +267,7 @@ class Phase2:
             if last is None or isinstance(error, FencedOutError):
                 raise
             return self._failed(last.consolidation_id, last, error, [])
+        notes += self._write_down_rebuilt()
         self._hand.write_down_edits(read_baseline(self._places.baseline), self._memory_file())
         self._count_cited_lines()
         last = self._store.memories.last_consolidation()
@@ -329,6 +331,16 @@ class Phase2:
             return of_sessions.pop()
         return scope_of(path, None) if Path(path).is_dir() else None
 
+    def _write_down_rebuilt(self) -> list[str]:
+        """Take in what MEMORY.md tells and a database that was made anew does not know: nothing of it is lost."""
+        baseline = read_baseline(self._places.baseline)
+        count = self._hand.write_down_rebuilt(baseline, published_at=published_at(self._places))
+        if not count:
+            return []
+        return [
+            f"the database did not know {count} statements of {MEMORY_FILE}: they are remembered as they stood there"
+        ]
+
     def _count_cited_lines(self) -> None:
         lines = self._store.citations.open_lines()
         if not lines:
@@ -336,8 +348,8 @@ class Phase2:
         baseline = read_baseline(self._places.baseline)
         last = self._store.memories.last_success()
         is_shown = last is not None and last.consolidation_id == baseline.consolidation_id
-        published_at = last.finished_at if last is not None and is_shown else None
-        memories = cited_memories(lines, baseline, self._memory_file(), published_at=published_at)
+        shown_since = last.finished_at if last is not None and is_shown else None
+        memories = cited_memories(lines, baseline, self._memory_file(), published_at=shown_since)
         self._store.citations.settle_lines(lines, memories, now=self._clock.now())
 
     def _held_by(self, kind: ConsolidationKind, last: LastConsolidation | None) -> LastConsolidation | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from memory_pipeline.likeness import same_condition, same_statement
 from memory_pipeline.phase2.operations import MemoryBook
 from memory_pipeline.phase2.placing import Shelves, add, confirm, contradicts_in_place, settle
+from memory_pipeline.phase2.rebuilt import REBUILT_ORIGIN
 from memory_pipeline.records import (
     Actor,
     Entry,
@@ -134,20 +135,21 @@ def _say(book: MemoryBook, deed: Deed, shelves: Shelves) -> None:
     if entry is None:
         return
     by_hand = deed.record.origin in ("MEMORY.md", "command")
+    is_told = deed.record.origin == REBUILT_ORIGIN  # it was learnt from a session once, and lost its evidence
     near = shelves.near(entry, book.memories)
     same = next((memory for memory in near if shelves.says_the_same(memory, entry)), None)
     if same is None:
         reason = f"the person wrote it ({deed.record.origin})"
-        if deed.record.speaker is not Speaker.USER:
+        if is_told or deed.record.speaker is not Speaker.USER:
             reason = f"it stands in {deed.record.origin}"
-        actor = Actor.PERSON if deed.record.speaker is Speaker.USER else Actor.RULES
+        actor = Actor.PERSON if deed.record.speaker is Speaker.USER and not is_told else Actor.RULES
         memory_id = add(book, entry, shelves, actor=actor, reason=reason)
     else:
         memory_id = same.memory_id
         confirm(book, same, entry, shelves)
         if by_hand:
             _have_told(book, memory_id, shelves, reason="the person wrote it again")
-    if memory_id in book.memories and deed.record.speaker is Speaker.USER:
+    if memory_id in book.memories and deed.record.speaker is Speaker.USER and not is_told:
         _outdo_what_was_learnt(book, book.memories[memory_id], shelves)
         if by_hand and not book.memories[memory_id].pinned:
             _apply(book, OperationKind.PIN, book.memories[memory_id], reason="written by the person's own hand")

@@ -12,6 +12,7 @@ from memory_pipeline.phase2.deeds import Deed, entry_of
 from memory_pipeline.phase2.edits import edits_of, records_of
 from memory_pipeline.phase2.extensions import records_of_extensions
 from memory_pipeline.phase2.operations import MemoryBook
+from memory_pipeline.phase2.rebuilt import is_made_anew, records_of_rebuilt, told_memories
 from memory_pipeline.records import (
     PROJECT_SCOPE_PREFIX,
     USER_SCOPE,
@@ -52,6 +53,25 @@ class Hand:
             return 0
         return self.journal.rewrite(lambda record: left_of(record, tombstones), holds=tombstones.holds_words)
 
+    def write_down_rebuilt(self, baseline: Baseline, *, published_at: float) -> int:
+        """Append to the journal what MEMORY.md told and a database that was made anew does not know; returns how much.
+
+        Raises:
+            OSError: the journal can't be written.
+        """
+        if not is_made_anew(baseline, self._store.memories.last_consolidation()):
+            return 0
+        known = {memory.memory_id for memory in self._store.memories.every()}
+        records = records_of_rebuilt(told_memories(baseline, known, at=published_at))
+        written = {line.record.record_id for line in self.journal.read()}
+        tombstones = self._tombstones.current()
+        missing = [record for record in records if record.record_id not in written]
+        missing = [record for record in missing if not _is_forgotten(record, tombstones)]
+        said = self._store.extractions.said()
+        missing = [record for record in missing if (record.scope, record.statement) not in said]
+        self.journal.append(missing)
+        return len(missing)
+
     def write_down_edits(self, baseline: Baseline, on_disk: bytes | None) -> None:
         """Append to the journal what the person did to MEMORY.md and wrote into notes since they were last read.
 
@@ -65,6 +85,8 @@ class Hand:
         now = self._clock.now()
         edits = edits_of(baseline, on_disk)
         memories = {memory.memory_id: memory for memory in self._store.memories.every()} if edits else {}
+        # What was taken out or worded anew while the database was gone is known by what it said.
+        memories |= told_memories(baseline, memories.keys(), at=now) if edits else {}
         found = records_of(edits, memories, now=now)
         found += records_of_extensions(
             self._config.workspace_path, retention_days=self._config.phase2.extension_retention_days, now=now
@@ -173,6 +195,10 @@ def left_of(record: JournalRecord, tombstones: Tombstones) -> JournalRecord | No
     if not says_it and record.statement and tombstones.is_text(record.statement, at=record.at):
         record = dataclasses.replace(record, statement="", condition="")
     return record
+
+
+def _is_forgotten(record: JournalRecord, tombstones: Tombstones) -> bool:
+    return left_of(record, tombstones) is None or tombstones.is_text(record.statement)
 
 
 def _scope_of(entry: Entry, known: Mapping[str, Entry]) -> str:

@@ -19,7 +19,7 @@ from memory_pipeline.phase2.kept import keep_copy, kept_file, let_go, merge_late
 from memory_pipeline.phase2.layout import MEMORY_FILE, RAW_MEMORIES, SUMMARIES_FOLDER, SUMMARY_FILE
 from memory_pipeline.phase2.person import carry_edits, is_damaged
 from memory_pipeline.phase2.places import Places
-from memory_pipeline.phase2.render import RenderedLine, as_bytes
+from memory_pipeline.phase2.render import RenderedLine, as_bytes, read_saying
 
 #: Told the name of each step of a publication, so that a test can stop the program right there.
 OnStep = Callable[[str], None]
@@ -62,7 +62,10 @@ def stage(places: Places, publication: Publication) -> None:
         "settings": publication.settings,
         "watermark": publication.watermark,
         "files": sorted(publication.files),
-        "handbook": [[line.text, line.memory_id, line.scope] for line in publication.handbook],
+        "handbook": [
+            [line.text, line.memory_id, line.scope, line.saying.as_list() if line.saying else None]
+            for line in publication.handbook
+        ],
         "taken_in": sorted(publication.taken_in),
         "notes": sorted(publication.notes),
         "keeps_earlier": publication.keeps_earlier,
@@ -79,8 +82,8 @@ def read_staged(places: Places) -> Publication | None:
             settings=str(journal["settings"]),
             watermark=float(journal["watermark"]),
             handbook=[
-                RenderedLine(text=text, memory_id=memory_id, scope=scope)
-                for text, memory_id, scope in journal["handbook"]
+                RenderedLine(text=text, memory_id=memory_id, scope=scope, saying=read_saying(next(iter(saying), None)))
+                for text, memory_id, scope, *saying in journal["handbook"]
             ],
             taken_in=frozenset(journal["taken_in"]),
             notes=frozenset(journal["notes"]),

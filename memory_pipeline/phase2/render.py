@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from memory_pipeline.clock import iso, iso_date
 from memory_pipeline.phase2.layout import MEMORY_FILE, SUMMARIES_FOLDER, summary_path
@@ -36,12 +37,39 @@ FAILURES_HEADING = "## Failures and how to do differently"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Saying:
+    """What a memory said when it was rendered: a line of MEMORY.md alone does not tell all of it."""
+
+    kind: EntryKind
+    condition: str
+    statement: str
+    at: float  # when it was last said
+
+    def as_list(self) -> list[str | float]:
+        """Return it as JSON has it."""
+        return [self.kind, self.condition, self.statement, self.at]
+
+
+def read_saying(written: Sequence[Any] | None) -> Saying | None:
+    """Read what ``as_list`` gave.
+
+    Raises:
+        ValueError, TypeError: it is something else.
+    """
+    if written is None:
+        return None
+    kind, condition, statement, at = written
+    return Saying(kind=EntryKind(kind), condition=str(condition), statement=str(statement), at=float(at))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RenderedLine:
     """One line of a rendered file, the memory that it tells, and the scope of the group in which it stands."""
 
     text: str
     memory_id: str | None = None
     scope: str | None = None
+    saying: Saying | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -185,7 +213,9 @@ def _group(
         if section:
             lines += [RenderedLine(text=""), RenderedLine(text=heading)]
             ordered = _next_to_one_another(section)
-            lines += [RenderedLine(text=_memory_line(m, tasks), memory_id=m.memory_id) for m in ordered]
+            lines += [
+                RenderedLine(text=_memory_line(m, tasks), memory_id=m.memory_id, saying=_saying_of(m)) for m in ordered
+            ]
     return [dataclasses.replace(line, scope=scope) for line in lines]
 
 
@@ -291,6 +321,10 @@ def _worth(memory: Memory) -> tuple[bool, bool, int, float, str]:
         max(memory.usage.last_usage or 0.0, memory.last_confirmed),
         memory.memory_id,
     )
+
+
+def _saying_of(memory: Memory) -> Saying:
+    return Saying(kind=memory.kind, condition=memory.condition, statement=memory.statement, at=memory.last_confirmed)
 
 
 def _size(lines: Sequence[RenderedLine]) -> int:

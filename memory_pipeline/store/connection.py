@@ -65,29 +65,29 @@ class _Cursor(sqlite3.Cursor):
     """A cursor whose faults carry our own error: a damaged page may show only while rows are fetched."""
 
     def execute(self, sql: str, parameters: Any = (), /) -> _Cursor:
-        with _own_errors(self.connection):
+        with _own_errors(self):
             super().execute(sql, parameters)
         return self
 
     def executemany(self, sql: str, parameters: Iterable[Any], /) -> _Cursor:
-        with _own_errors(self.connection):
+        with _own_errors(self):
             super().executemany(sql, parameters)
         return self
 
     def fetchone(self) -> Any:
-        with _own_errors(self.connection):
+        with _own_errors(self):
             return super().fetchone()
 
     def fetchmany(self, size: int | None = 1) -> list[Any]:
-        with _own_errors(self.connection):
+        with _own_errors(self):
             return super().fetchmany(size)
 
     def fetchall(self) -> list[Any]:
-        with _own_errors(self.connection):
+        with _own_errors(self):
             return super().fetchall()
 
     def __iter__(self) -> Iterator[Any]:  # type: ignore[override]
-        with _own_errors(self.connection):
+        with _own_errors(self):
             yield from iter(super().__next__, None)
 
 
@@ -100,28 +100,30 @@ class _Connection(sqlite3.Connection):
         return super().cursor(factory)
 
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
-        with _own_errors(self):
-            return super().execute(sql, parameters)
+        cursor: sqlite3.Cursor = self.cursor().execute(sql, parameters)
+        return cursor
 
     def executemany(self, sql: str, parameters: Iterable[Any], /) -> sqlite3.Cursor:
-        with _own_errors(self):
-            return super().executemany(sql, parameters)
+        cursor: sqlite3.Cursor = self.cursor().executemany(sql, parameters)
+        return cursor
 
 
 class _own_errors:  # noqa: N801 - reads as what it does; a class costs a tenth of a generator on hot paths
     """Raises our own error in the place of SQLite's. One that an insertion expects, IntegrityError, stays."""
 
-    __slots__ = ("_connection",)
+    __slots__ = ("_cursor",)
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
+    def __init__(self, cursor: sqlite3.Cursor) -> None:
+        self._cursor = cursor
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.IntegrityError):
-            raise own_error(error, getattr(self._connection, "path", Path())) from error
+            # Left open, it would keep its connection, and the locks of that, alive as long as the error is.
+            self._cursor.close()
+            raise own_error(error, getattr(self._cursor.connection, "path", Path())) from error
 
 
 def own_error(error: sqlite3.DatabaseError, path: Path) -> StoreError:
@@ -129,7 +131,10 @@ def own_error(error: sqlite3.DatabaseError, path: Path) -> StoreError:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or _IS_NO_TEXT in str(error):
         suspect(path)
-        return DamagedDatabaseError(f"{path}: the database is damaged ({error})")
+        # Of a text that is none, SQLite tells the text.
+        reason = "a text is not UTF-8" if _IS_NO_TEXT in str(error) else str(error)
+        message = f"{path}: the database is damaged ({reason}); the next command mends it"
+        return DamagedDatabaseError(message, reason=reason)
     return StoreError(f"{path}: {_REASONS.get(code) or error}")
 
 

@@ -44,6 +44,11 @@ class Extractions:
         row = connection.execute("SELECT * FROM extractions WHERE thread_id = ?", (thread_id,)).fetchone()
         return stored_extraction(connection, row) if row else None
 
+    def said(self) -> frozenset[tuple[str, str]]:
+        """Return the scope and statement of every entry that stands."""
+        rows = self._connect().execute("SELECT DISTINCT scope, statement FROM entries WHERE withdrawn_at IS NULL")
+        return frozenset((row["scope"], row["statement"]) for row in rows)
+
     def entries(self, thread_id: str) -> tuple[Entry, ...]:
         """Return the entries that a thread says now, in its order, whatever its gate."""
         return read_entries(self._connect(), "e.thread_id = ? AND e.withdrawn_at IS NULL", (thread_id,))

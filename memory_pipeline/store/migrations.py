@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database, Migrations
 
 #: How many steps there are; stands in ``PRAGMA user_version`` once all are applied.
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -49,6 +49,11 @@ def schema_steps() -> Migrations:
     @steps()
     def chronicle(database: Database) -> None:
         for statement in _CHRONICLE:
+            database.execute(statement)
+
+    @steps()
+    def chores(database: Database) -> None:
+        for statement in _CHORES:
             database.execute(statement)
 
     return steps
@@ -348,4 +353,9 @@ _CHRONICLE = (
     """,
     "CREATE INDEX chronicle_by_thread ON chronicle (thread_id, at)",
     "CREATE INDEX chronicle_by_time ON chronicle (at)",
+)
+
+_CHORES = (
+    # When each chore of the upkeep was last done.
+    "CREATE TABLE chores (name TEXT PRIMARY KEY, done_at REAL NOT NULL) STRICT",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -17,6 +18,8 @@ MENDING_SECONDS = 60.0
 #: What SQLite keeps beside a database, in the order in which it is moved.
 SIDE_FILES = ("-wal", "-shm", "-journal")
 _MOST_FAULTS = 20
+#: Nothing that is stored holds these.
+_UNWRITTEN = re.compile(r"[\x00-\x08\x0e-\x1f]")
 
 
 def enter(path: Path, *, use_wal: bool) -> UseLock:
@@ -90,7 +93,7 @@ def faults_of(path: Path, *, thorough: bool) -> list[str]:
         with closing(connect(path, alone=True)) as connection:
             return faults_in(connection, thorough=thorough)
     except DamagedDatabaseError as error:
-        return [str(error)]
+        return [error.reason]
 
 
 def faults_in(connection: sqlite3.Connection, *, thorough: bool) -> list[str]:
@@ -102,7 +105,7 @@ def faults_in(connection: sqlite3.Connection, *, thorough: bool) -> list[str]:
         if thorough and not faults:
             faults = _faults_of_rows(connection)
     except DamagedDatabaseError as error:
-        return [str(error)]
+        return [error.reason]
     return faults
 
 
@@ -143,7 +146,8 @@ def _faults_of_rows(connection: sqlite3.Connection) -> list[str]:
     """Read every row: SQLite's own check does not look whether a text is one, and whose row it belongs to."""
     tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
     for (name,) in tables:
-        for _ in connection.execute(f'SELECT * FROM "{name}"'):
-            pass
+        for row in connection.execute(f'SELECT * FROM "{name}"'):
+            if any(isinstance(value, str) and _UNWRITTEN.search(value) for value in row):
+                return [f"a row of {name} holds characters that are never written"]
     strays = connection.execute("PRAGMA foreign_key_check").fetchall()
     return [f"a row of {row[0]} belongs to a row of {row[2]} that is not there" for row in strays[:_MOST_FAULTS]]

@@ -10,7 +10,8 @@ from pathlib import Path
 from memory_pipeline.filesystems import file_system_of, is_network
 from memory_pipeline.store.chronicle import Chronicle
 from memory_pipeline.store.citations import Citations
-from memory_pipeline.store.connection import open_database
+from memory_pipeline.store.connection import open_database, suspicion_of
+from memory_pipeline.store.copies import copy_database
 from memory_pipeline.store.extractions import Extractions
 from memory_pipeline.store.forgetting import Forgetting
 from memory_pipeline.store.jobs import Jobs
@@ -21,6 +22,7 @@ from memory_pipeline.store.memories import Memories
 from memory_pipeline.store.opening import enter
 from memory_pipeline.store.overview import Overview
 from memory_pipeline.store.threads import Threads
+from memory_pipeline.store.upkeep import Upkeep
 
 
 class Store:
@@ -43,6 +45,7 @@ class Store:
             StoreError: it can't be opened.
         """
         self.path = path
+        self.is_closed = False
         use_wal = look is not None or not is_network(file_system_of(path.parent))
         use = enter(path, use_wal=use_wal) if look is None else None
         self._let_go: Callable[[], None] = use.release if use is not None else lambda: None
@@ -61,11 +64,26 @@ class Store:
         self.chronicle = Chronicle(self._connect)
         self.overview = Overview(self._connect)
         self.forgetting = Forgetting(self._connect)
+        self.upkeep = Upkeep(self._connect, path)
         try:
             self._connect()
         except BaseException:
             self._let_go()
             raise
+
+    @property
+    def seems_damaged(self) -> bool:
+        """Whether a statement met a damaged page, here or in another process: close the store and have it mended."""
+        return suspicion_of(self.path).exists()
+
+    def copy_to(self, target: Path) -> None:
+        """Write all that is stored into a new file, beside whoever writes to the database.
+
+        Raises:
+            StoreError: it can't be read or copied.
+            OSError: the file can't be made.
+        """
+        copy_database(self._connect(), target)
 
     def close(self) -> None:
         """Close the connections of all threads; nothing may use the store afterwards."""
@@ -74,6 +92,7 @@ class Store:
                 connection.close()
             self._opened.clear()
         self._let_go()
+        self.is_closed = True
 
     def _connect(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)

@@ -1,0 +1,1 @@
+"""Keeping the state safe: backups, restoring, mending a damaged database, checks, upkeep."""
