@@ -84,6 +84,7 @@ class App:
         self._run_id = uuid.uuid4().hex[:8]
         self._owner = f"{socket.gethostname()}:{os.getpid()}:{self._run_id}"
         finish_restoring(config)
+        self._was_mended = False
         self.store = self._open_store()
         try:
             self.forgetting().bring_in_line_if_due()
@@ -124,6 +125,8 @@ class App:
         """
         with logging_to_file(self.config, run_id=self._run_id) as tell:
             tell(level=logging.DEBUG, action="pass", outcome="began")
+            if self._was_mended:  # before there was a log to write it to
+                tell(level=logging.WARNING, action="mend", outcome="mended")
             try:
                 counts = self._run_whole(options, on_index, on_extract)
             except InterruptedRunError:
@@ -187,6 +190,7 @@ class App:
         except DamagedDatabaseError:
             pass
         told = mend_database(self.config, self.clock)
+        self._was_mended = self._was_mended or bool(told)
         if told:
             logger.warning("%s", told, extra={"action": "mend", "outcome": "mended"})
         return Store(self.config.database_path)

@@ -10,13 +10,14 @@ import click
 
 from memory_pipeline.cli.output import printable
 from memory_pipeline.cli.place import Place
+from memory_pipeline.cli.service_commands import chosen_services
 from memory_pipeline.clock import Clock, SystemClock
 from memory_pipeline.config import Config, ModelConfig
 from memory_pipeline.daemon import Schedule
 from memory_pipeline.errors import ConfigError
 from memory_pipeline.llm.reach import offered_models
 from memory_pipeline.seeing.doctor.doctor import examine, without_configuration
-from memory_pipeline.seeing.doctor.findings import Finding, Level, Patient
+from memory_pipeline.seeing.doctor.findings import Finding, Level, Patient, SeenService
 
 #: How long the doctor waits for a server.
 _ASK_SECONDS = 10.0
@@ -43,8 +44,14 @@ def findings_at(
         clock=clock,
         offered_models=None if offline else ask,
         check_schedule=_check_schedule,
+        services=lambda: _services_at(place),
     )
     yield from examine(patient)
+
+
+def _services_at(place: Place) -> list[SeenService]:
+    states = [service.state() for service in chosen_services(place)]
+    return [SeenService(kind=one.kind, is_running=one.is_running, differs=one.differs) for one in states]
 
 
 def _check_schedule(config: Config) -> None:

@@ -61,7 +61,7 @@ def service_install(place: Place, *, kind: str | None, only_print: bool, as_json
 @click.pass_obj
 def service_status(place: Place, *, kind: str | None, as_json: bool) -> int:
     """Say whether a service is installed, runs, and is what would be installed now."""
-    return _tell(place, [(each.state(), []) for each in _chosen(place, kind)], as_json=as_json)
+    return _tell(place, [(each.state(), []) for each in chosen_services(place, kind)], as_json=as_json)
 
 
 @service.command("uninstall")
@@ -71,7 +71,7 @@ def service_status(place: Place, *, kind: str | None, as_json: bool) -> int:
 def service_uninstall(place: Place, *, kind: str | None, as_json: bool) -> int:
     """Stop the service and take away what was installed, and nothing else."""
     told = []
-    for each in _chosen(place, kind):
+    for each in chosen_services(place, kind):
         hints = each.uninstall()
         told.append((each.state(), hints))
     return _tell(place, told, as_json=as_json)
@@ -90,7 +90,7 @@ def _service(place: Place, config: Config, kind: str) -> Service:
     return service_of(ServiceKind(kind), job, os.environ)
 
 
-def _chosen(place: Place, kind: str | None) -> list[Service]:
+def chosen_services(place: Place, kind: str | None = None) -> list[Service]:
     """Return the service of a kind, or else all that are installed."""
     config = place.load()
     if kind:

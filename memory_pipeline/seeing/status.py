@@ -33,7 +33,7 @@ _DATABASE_REMEDIES: Mapping[DatabaseState, str] = {
     DatabaseState.LOCKED: "end the program that holds it, or wait",
     DatabaseState.OLDER: "the next `run` brings it up to date",
     DatabaseState.NEWER: "update this program",
-    DatabaseState.BROKEN: "`doctor` says more; the memory files are as they were",
+    DatabaseState.BROKEN: "`run` moves it aside and puts a whole one there; `doctor` says more",
     DatabaseState.UNREADABLE: "look at the owner and the mode of the file and its folder",
 }
 

@@ -20,11 +20,13 @@ CHECKS: Mapping[str, Check] = {
     "permissions": places.check_permissions,
     "disk": places.check_disk,
     "database": stored.check_database,
+    "backups": stored.check_backups,
     "locks": stored.check_locks,
     "sessions": stored.check_sessions,
     "journal": stored.check_journal,
     "forgotten": stored.check_tombstones,
     "clock": places.check_clock,
+    "service": program.check_service,
     "prompts": program.check_prompts,
     "model": program.check_model,
 }

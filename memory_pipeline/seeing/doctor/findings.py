@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -59,6 +59,15 @@ def error(what: str, remedy: str) -> Said:
     return Level.ERROR, what, remedy
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SeenService:
+    """A service of the system that is installed to run us."""
+
+    kind: str
+    is_running: bool | None  # None where the system doesn't tell
+    differs: bool  # from what would be installed now
+
+
 #: Asks a server for the names of its models; see llm.reach.offered_models.
 OfferedModels = Callable[[ModelConfig, str | None], list[str]]
 
@@ -72,6 +81,7 @@ class Patient:
     clock: Clock
     offered_models: OfferedModels | None  # None: nothing may be asked
     check_schedule: Callable[[Config], None]  # raises ConfigError
+    services: Callable[[], Sequence[SeenService]]
     file_system_of: Callable[[Path], str | None] = file_system_of
 
     @contextlib.contextmanager

@@ -12,6 +12,7 @@ from memory_pipeline.config import ModelConfig
 from memory_pipeline.errors import ConfigError, MemoryPipelineError, ModelError
 from memory_pipeline.llm.openai_adapter import USER_VARIABLES
 from memory_pipeline.llm.templates import load_template
+from memory_pipeline.lock import who_holds
 from memory_pipeline.phase2.curators.model import OPENING_VARIABLES
 from memory_pipeline.resources import bundled_path
 from memory_pipeline.seeing.doctor.findings import Patient, Said, error, note, ok, warning
@@ -53,6 +54,28 @@ def _is_installed(distribution: str) -> bool:
     except metadata.PackageNotFoundError:
         return False
     return True
+
+
+def check_service(patient: Patient) -> Iterator[Said]:
+    """Whether something runs us by itself: a daemon that is alive, or a service of the system."""
+    daemon = who_holds(patient.config.daemon_lock_path)
+    if daemon.is_held:
+        yield ok(f"a daemon is alive{f' (process {daemon.pid})' if daemon.pid else ''}")
+    services = patient.services()
+    for service in services:
+        if service.is_running is False:
+            yield warning(
+                f"the service of {service.kind} is installed, but does not run", "`service install` starts it"
+            )
+        else:
+            yield ok(f"a service of {service.kind} is installed")
+        if service.differs:
+            yield note(
+                f"the service of {service.kind} differs from what would be installed now",
+                "`service install` brings it up to date",
+            )
+    if not daemon.is_held and not services:
+        yield note("nothing runs it by itself", "`service install`, a cron line, or leave the daemon running")
 
 
 def check_prompts(_patient: Patient) -> Iterator[Said]:

@@ -14,7 +14,10 @@ from memory_pipeline.lock import who_holds
 from memory_pipeline.phase2.consolidate import workspace_lock_path
 from memory_pipeline.redact import redact
 from memory_pipeline.rollouts.journal import decode_record
+from memory_pipeline.safekeeping.backup import backups_in
+from memory_pipeline.safekeeping.recover import set_aside_in
 from memory_pipeline.seeing.doctor.findings import Patient, Said, error, note, ok, warning
+from memory_pipeline.store.connection import suspicion_of
 from memory_pipeline.store.looking import CantLookError, DatabaseState, health_of
 from memory_pipeline.store.migrations import SCHEMA_VERSION
 from memory_pipeline.tombstones import TombstoneFolder
@@ -58,7 +61,25 @@ def check_database(patient: Patient) -> Iterator[Said]:
         yield note(f"{health.free_bytes // _MIB} MiB of it are free pages, which are used again")
 
 
-_BROKEN_REMEDY = "put a backup in its place, or move it away and run again; memories and logs are not touched by that"
+_BROKEN_REMEDY = "`run` moves it aside and puts a backup, or one made anew from the logs, in its place"
+
+
+def check_backups(patient: Patient) -> Iterator[Said]:
+    """Whether there is something to put in the place of what may be lost, and whether that had to be done."""
+    config = patient.config
+    seemed_damaged = suspicion_of(config.database_path).exists()
+    if seemed_damaged:
+        yield warning("the database seemed damaged to a run", "`run` looks at it, and mends it if it is")
+    for aside in set_aside_in(config)[:1]:
+        yield note(
+            f"a database was set aside at {iso(aside.at)}, since {redact(aside.reason).text}",
+            f"once all is well, {aside.path} may be deleted",
+        )
+    made = backups_in(config)
+    if made:
+        yield ok(f"{len(made)} backups are kept ({made[0].parent})")
+    elif config.database_path.is_file():
+        yield note("there is no backup yet", "one is made after each consolidation; `state backup` makes one now")
 
 
 def check_sessions(patient: Patient) -> Iterator[Said]:

@@ -20,8 +20,9 @@ from memory_pipeline.errors import ConfigError, ProviderError
 from memory_pipeline.lock import os_lock
 from memory_pipeline.phase2.consolidate import workspace_lock_path
 from memory_pipeline.seeing.doctor.doctor import CHECKS, examine
-from memory_pipeline.seeing.doctor.findings import Finding, Level, Patient, Said
+from memory_pipeline.seeing.doctor.findings import Finding, Level, Patient, Said, SeenService
 from memory_pipeline.seeing.doctor.program import missing_libraries
+from memory_pipeline.store.connection import suspicion_of
 from memory_pipeline.tombstones import Tombstone, TombstoneFolder, TombstoneKind
 
 
@@ -56,6 +57,7 @@ def patient_of(world: World, **fields: Any) -> Patient:
         "clock": world.clock,
         "offered_models": None,
         "check_schedule": nothing_wrong,
+        "services": lambda: [SeenService(kind="systemd", is_running=True, differs=False)],
         "file_system_of": lambda _path: "ext4",
     }
     return Patient(**(known | fields))
@@ -344,6 +346,33 @@ def test_offline_asks_nobody(world: World) -> None:
     """That it was not looked at is told."""
     one = only(patient_of(world, config=with_model(world), environ={"OPENAI_API_KEY": "fake"}), "model")
     assert (one.level, "was not asked" in one.what) == (Level.NOTE, True)
+
+
+@pytest.mark.parametrize(
+    ("services", "level", "words"),
+    [
+        ([], Level.NOTE, "nothing runs it by itself"),
+        ([SeenService(kind="systemd", is_running=False, differs=False)], Level.WARNING, "stands still"),
+        ([SeenService(kind="crontab", is_running=None, differs=True)], Level.NOTE, "differs"),
+    ],
+)
+def test_what_runs_it_is_told(world: World, services: list[SeenService], level: Level, words: str) -> None:
+    """A service that is stopped, one of an older version, or none."""
+    one = only(patient_of(world, services=lambda: services), "service")
+    assert (one.level, words in one.what) == (level, True)
+
+
+def test_a_daemon_that_is_alive_is_told(world: World) -> None:
+    """Then nothing else has to run it."""
+    with os_lock(world.config.daemon_lock_path, purpose="a test"):
+        findings = list(examine(patient_of(world, services=list), {"service": CHECKS["service"]}))
+    assert [(one.level, "a daemon is alive" in one.what) for one in findings] == [(Level.OK, True)]
+
+
+def test_a_database_that_seemed_damaged_is_a_warning(world: World) -> None:
+    """The next run looks at it."""
+    suspicion_of(world.config.database_path).touch()
+    assert found(patient_of(world), "backups")[0].level is Level.WARNING
 
 
 def test_libraries_that_are_missing_are_named() -> None:
