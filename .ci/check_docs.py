@@ -40,6 +40,7 @@ SHOWN_ENUMS: Sequence[type[StrEnum]] = (
     records.OperationKind,
     records.ClaimOutcome,
     records.Phase2Outcome,
+    records.Happened,
 )
 
 _VARIABLE = re.compile(r"\{\{([a-z][a-z0-9_]*)\}\}")

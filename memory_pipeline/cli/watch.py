@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
 
 import click
 
@@ -20,16 +21,14 @@ def watch(look: Callable[[], Sequence[str]], *, interval_seconds: float) -> None
 
     On a terminal the screen that was there is back afterwards, however it ends; lines that don't fit are cut.
     """
-    with _woken_by_signals() as (wake, ended):
+    with _Waiting() as waiting:
         if sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in ("", "dumb"):
-            _in_place(look, interval_seconds, wake, ended)
+            _in_place(look, interval_seconds, waiting)
         else:
-            _one_after_the_other(look, interval_seconds, wake, ended)
+            _one_after_the_other(look, interval_seconds, waiting)
 
 
-def _in_place(
-    look: Callable[[], Sequence[str]], interval_seconds: float, wake: threading.Event, ended: threading.Event
-) -> None:
+def _in_place(look: Callable[[], Sequence[str]], interval_seconds: float, waiting: _Waiting) -> None:
     from rich.console import Console
     from rich.live import Live
     from rich.text import Text
@@ -43,13 +42,11 @@ def _in_place(
         return Text("\n", no_wrap=True).join(lines[: console.height])
 
     with Live(screen(), console=console, screen=True, auto_refresh=False, vertical_overflow="crop") as live:
-        while not _wait(interval_seconds, wake, ended):
+        while not waiting.is_over(interval_seconds):
             live.update(screen(), refresh=True)
 
 
-def _one_after_the_other(
-    look: Callable[[], Sequence[str]], interval_seconds: float, wake: threading.Event, ended: threading.Event
-) -> None:
+def _one_after_the_other(look: Callable[[], Sequence[str]], interval_seconds: float, waiting: _Waiting) -> None:
     is_first = True
     while True:
         lines = look()
@@ -59,33 +56,46 @@ def _one_after_the_other(
         for line in lines:
             click.echo(line)
         sys.stdout.flush()
-        if _wait(interval_seconds, wake, ended):
+        if waiting.is_over(interval_seconds):
             return
 
 
-def _wait(seconds: float, wake: threading.Event, ended: threading.Event) -> bool:
-    """Wait for the next look; true when there is to be none."""
-    wake.wait(seconds)
-    wake.clear()
-    return ended.is_set()
+class _Waiting:
+    """The wait between two looks, which signals cut short.
 
+    They write into a pipe: a handler that took a lock could meet it held by the very code that it interrupted.
+    """
 
-@contextmanager
-def _woken_by_signals() -> Iterator[tuple[threading.Event, threading.Event]]:
-    """Turn signals into events: one that wakes whoever waits, and one that says that it is to end."""
-    wake, ended = threading.Event(), threading.Event()
+    def __init__(self) -> None:
+        self._is_over = False
+        self._reading, self._writing = os.pipe()
+        os.set_blocking(self._reading, False)
+        os.set_blocking(self._writing, False)
+        self._before: dict[int, Any] = {}
 
-    def end(_number: int, _frame: object) -> None:
-        ended.set()
-        wake.set()
+    def is_over(self, seconds: float) -> bool:
+        """Wait for the next look, or until the window has another size; true when there is to be no other look."""
+        select.select([self._reading], [], [], seconds)
+        with suppress(BlockingIOError):
+            os.read(self._reading, 4096)
+        return self._is_over
 
-    def look_again(_number: int, _frame: object) -> None:
-        wake.set()  # the window has another size
+    def __enter__(self) -> _Waiting:
+        wanted = {signal.SIGINT: self._end, signal.SIGTERM: self._end, signal.SIGHUP: self._end}
+        for number, action in {**wanted, signal.SIGWINCH: self._wake}.items():
+            self._before[number] = signal.signal(number, action)
+        return self
 
-    wanted = {signal.SIGINT: end, signal.SIGTERM: end, signal.SIGHUP: end, signal.SIGWINCH: look_again}
-    before = {number: signal.signal(number, action) for number, action in wanted.items()}
-    try:
-        yield wake, ended
-    finally:
-        for number, earlier in before.items():
-            signal.signal(number, earlier)
+    def __exit__(self, *_: object) -> None:
+        for number, action in self._before.items():
+            signal.signal(number, action)
+        os.close(self._reading)
+        os.close(self._writing)
+
+    def _end(self, number: int, frame: object) -> None:
+        self._is_over = True
+        self._wake(number, frame)
+
+    def _wake(self, _number: int, _frame: object) -> None:
+        with suppress(BlockingIOError):
+            os.write(self._writing, b"x")

@@ -60,10 +60,17 @@ class Terminal:
         os.kill(self._pid, number)
 
     def wait(self) -> int:
-        """Read to the end; returns the exit code."""
+        """Read to the end; returns the exit code. A command that does not end is killed, which is none of its own."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
         with contextlib.suppress(OSError):  # Linux says so when the other end is closed
-            while chunk := os.read(self._terminal, 65_536):
-                self.shown += chunk
+            while True:
+                if time.monotonic() > deadline:
+                    os.kill(self._pid, signal.SIGKILL)
+                if select.select([self._terminal], [], [], 0.1)[0]:
+                    chunk = os.read(self._terminal, 65_536)
+                    if not chunk:
+                        break
+                    self.shown += chunk
         code = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
         os.close(self._terminal)
         return code
