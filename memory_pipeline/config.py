@@ -459,7 +459,7 @@ _AT_LEAST: Mapping[str, float] = {
     "phase1.backoff_base_seconds": 0,
     "phase1.backoff_max_seconds": 0,
     "phase1.max_requests_per_job": 1,
-    "phase1.max_tokens_per_job": 8_000,
+    "phase1.max_tokens_per_job": 20_000,
     "phase1.max_seconds_per_job": 1,
     "phase2.max_candidates": 1,
     "phase2.max_unused_days": 0,

@@ -274,13 +274,14 @@ class Phase1:
             self._store.jobs.set_gates({lease.thread.thread_id: Gate.BUDGET}, now=self._clock.now())
             work.tell(f"thread {lease.thread.thread_id}: {error}")
             return True
+        # What is in flight takes less, as a rule, than was reserved for it: one worker fewer may be all it needs.
+        if work.leave(error.project):
+            return False
         if error.project is not None:
             work.tell(str(error))
             apply_gates(self._config, self._store, self._clock, force=work.force)
             return True
-        # What is in flight takes less, as a rule, than was reserved for it: one worker fewer may be all it needs.
-        if not work.leave():
-            work.hold(str(error))
+        work.hold(str(error))
         return False
 
     def _read_and_extract(self, lease: Lease, work: _Work) -> Extraction | None:
@@ -513,10 +514,14 @@ class _Work:
             if problem not in self.problems:
                 self.problems.append(problem)
 
-    def leave(self) -> bool:
-        """Let one worker end and its turn be another's; false when it is the last one, or nothing is in flight."""
+    def leave(self, project: str | None) -> bool:
+        """Let one worker end and its turn be another's.
+
+        False when it is the last one, or nothing else is in flight: of the project, or (None) at all.
+        """
         with self._lock:
-            if self.workers <= 1 or len(self._leases) <= 1:
+            beside = [lease for lease in self._leases.values() if project in (None, lease.thread.scope)]
+            if self.workers <= 1 or len(beside) <= 1:
                 return False
             self.workers -= 1
             self._turns -= 1

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -502,7 +504,8 @@ def test_a_spent_project_leaves_the_other_projects_alone(machine: Machine) -> No
     assert machine.run(says, **config).succeeded == 3
 
 
-def test_reservations_in_flight_slow_a_run_down_but_do_not_end_it(machine: Machine) -> None:
+@pytest.mark.parametrize("is_of_project", [False, True])
+def test_reservations_in_flight_slow_a_run_down_but_do_not_end_it(machine: Machine, is_of_project: bool) -> None:
     """A call without room beside another one waits for it: one worker fewer, and everything is extracted."""
     for number in range(6):
         machine.session(number)
@@ -510,7 +513,7 @@ def test_reservations_in_flight_slow_a_run_down_but_do_not_end_it(machine: Machi
 
     def answer(evidence: Evidence) -> ExtractionAnswer:
         if not in_flight.acquire(blocking=False):
-            raise BudgetHoldError("the token budget is spent")
+            raise BudgetHoldError("the token budget is spent", project=evidence.scope if is_of_project else None)
         try:
             machine.stop.wait(0.02)
             return says(evidence)
@@ -628,6 +631,33 @@ def test_what_can_not_be_cut_any_further_is_given_up_unsent(machine: Machine) ->
     assert "nothing is left to cut" in (machine.thread(0).last_error or "")
     assert machine.thread(0).attempts < 5
     assert len(machine.asked) == machine.thread(0).attempts - 1
+
+
+@pytest.mark.parametrize(("timeout_seconds", "most"), [(600.0, 3.0), (0.5, 11.0)])
+def test_a_job_has_no_more_time_than_its_cap(machine: Machine, timeout_seconds: float, most: float) -> None:
+    """The deadline is that of two answers, and never later than phase1.max_seconds_per_job."""
+    machine.session(0)
+    left: list[float] = []
+
+    def extract(evidence: Evidence, *, deadline: float | None) -> ExtractionAnswer:
+        assert deadline is not None
+        left.append(deadline - time.monotonic())
+        return says(evidence)
+
+    model = dataclasses.replace(PAID, timeout_seconds=timeout_seconds)
+    limits = Phase1Config(max_seconds_per_job=3.0 if timeout_seconds > 1 else 600.0)
+    Phase1(
+        machine.config(model=model, phase1=limits),
+        machine.store,
+        machine.clock,
+        extract=extract,
+        abort_extractions=machine.abort,
+        owner="test",
+        jitter=lambda: 0.0,
+        stop=machine.stop,
+    ).run_once(Phase1Options())
+    assert len(left) == 1
+    assert left[0] <= most
 
 
 # --- leases -----------------------------------------------------------------------------------------------------------

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 from curator_world import FINISH, QUOTED, CuratorWorld, documents, id_of, outside_quotes, proposes
 from model_server import ModelServer, Reply, Request, calls, drop, hang, status, text, too_long
-from phase2_world import DAY, NOW, OTHER_PROJECT, entry, learned
+from phase2_world import DAY, NOW, OTHER_PROJECT, entry, facts, learned
 
 from memory_pipeline.errors import InterruptedRunError
 from memory_pipeline.records import (
     Actor,
+    Agent,
     EntryKind,
     Gate,
     JournalAction,
@@ -23,6 +24,8 @@ from memory_pipeline.records import (
     MemoryStatus,
     OperationKind,
     Phase2Outcome,
+    RateLimit,
+    RolloutFile,
 )
 
 CONSOLIDATED, FAILED = Phase2Outcome.CONSOLIDATED, Phase2Outcome.FAILED
@@ -331,6 +334,7 @@ def test_a_huge_answer_is_not_carried_out(world: CuratorWorld, server: ModelServ
     assert len(server.requests) == 1
 
 
+LOOK = calls(("search_memories", {"text": "uv"}))
 LOOPS: list[tuple[dict[str, float], str]] = [
     ({"curator_max_turns": 4}, "curator_max_turns"),
     ({"curator_max_requests": 3}, "curator_max_requests"),
@@ -356,6 +360,53 @@ def test_a_model_that_never_finishes_fails_the_consolidation(
     world.clock.moment += 700
     server.default = FINISH
     assert world.curate(**caps).outcome is CONSOLIDATED
+
+
+def test_a_loop_stays_below_its_cap_to_the_token(world: CuratorWorld, server: ModelServer) -> None:
+    """No turn is sent that could pass it, whatever the server tells of the turns before."""
+    server.default = calls(("search_memories", {"text": "uv"}), input_tokens=0, output_tokens=0)
+    assert world.curate(curator_max_tokens=30_000).outcome is FAILED
+    assert len(server.requests) > 3
+    assert world.store.ledger.spent(since=0) <= 30_000
+    assert sum(len(request.shown.encode()) // 4 for request in server.requests) <= 30_000
+
+
+def test_requests_that_are_sent_once_more_count(world: CuratorWorld, server: ModelServer) -> None:
+    """A server that fails every other time reaches the cap on requests half-way, and not one request later."""
+    server.script([FINISH if number == 99 else status(500) if number % 2 else LOOK for number in range(100)])
+    counts = world.curate(curator_max_requests=5)
+    assert counts.outcome is FAILED
+    assert len(server.requests) == 5
+
+
+def test_a_low_quota_leaves_the_work_to_the_rules(world: CuratorWorld, server: ModelServer) -> None:
+    """Paid work holds as a whole, that of phase two as well."""
+    limit = RateLimit(used_percent=99.0, window_minutes=300, resets_at=world.clock.now() + 600, seen_at=NOW)
+    file = RolloutFile(
+        agent=Agent.CODEX,
+        path="/home/sam/rollout.jsonl",
+        thread_id="quota",
+        archived=False,
+        size=1,
+        mtime_ns=1,
+        inode=7,
+        device=1,
+    )
+    world.store.threads.record_reading(
+        file, dataclasses.replace(facts("quota"), rate_limits=(limit,)), "project:other", now=NOW
+    )
+    counts = world.curate()
+    assert (counts.outcome, server.requests) == (CONSOLIDATED, [])
+    assert "min_rate_limit_remaining_percent" in counts.problems[0]
+
+
+def test_a_notice_about_a_spent_limit_rests_the_provider(world: CuratorWorld, server: ModelServer) -> None:
+    """It is no turn that ended: nothing is consolidated by half, and phase one asks nothing either."""
+    server.script([text("You have hit your spending limit.")])
+    counts = world.curate()
+    assert counts.outcome is FAILED
+    assert "spending or usage limit" in counts.problems[-1]
+    assert world.store.jobs.provider_rest("openai").rest_until is not None
 
 
 def test_a_model_that_takes_too_long_is_not_a_fault_of_the_provider(world: CuratorWorld, server: ModelServer) -> None:

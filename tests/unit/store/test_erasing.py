@@ -11,6 +11,7 @@ from store_samples import NOW, enqueue, entry, extraction, lease, thread_of
 from memory_pipeline.errors import StoreError
 from memory_pipeline.records import JobState
 from memory_pipeline.store.forgetting import Erasure
+from memory_pipeline.store.ledger import window_caps
 from memory_pipeline.store.store import Store
 
 
@@ -110,3 +111,18 @@ def test_all_that_is_kept_is_told_withdrawn_entries_included(store: Store) -> No
     assert kept.withdrawn == {gone}
     assert sorted(one.statement for one in kept.entries.values()) == ["Drink tea.", "Use the aardvarkmug."]
     assert entry("a", "Drink tea.").statement in kept.extractions["a"].raw_memory
+
+
+def test_no_name_of_a_project_stays_with_what_its_calls_cost(store: Store) -> None:
+    """Neither beside single calls, nor beside their sums, nor beside a call that was refused; the tokens stay."""
+    enqueue(store, "a")
+    scope = thread_of(store, "a").scope
+    caps = window_caps(daily=100, weekly=0, scope=scope)
+    for at in (NOW - 90, NOW - 60, NOW):
+        store.ledger.reserve(tokens=40, caps=caps, phase="phase1", thread_id="a", scope=scope, model="m", now=at)
+    assert store.ledger.fold(before=NOW) == 1
+    assert {row.scope for row in store.ledger.by_day(since=0)} == {scope}
+    assert store.ledger.projects(now=NOW) == [scope]
+    store.forgetting.erase(Erasure(threads=frozenset({"a"})), now=NOW)
+    assert [(row.scope, row.tokens) for row in store.ledger.by_day(since=0)] == [(None, 80)]
+    assert store.ledger.projects(now=NOW) == []

@@ -103,19 +103,31 @@ def test_concurrent_workers_do_not_pass_a_cap_together(store: Store) -> None:
     assert sum(answer.booking_id is not None for answer in answers) == 3
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    asked=st.lists(st.tuples(st.integers(1, 60), st.integers(0, 40_000), st.booleans()), max_size=12),
+    asked=st.lists(
+        st.tuples(
+            st.integers(1, 60),
+            st.integers(0, 30),
+            st.integers(0, 40_000),
+            st.sampled_from(["project:a", "project:b", None]),
+            st.booleans(),
+        ),
+        max_size=12,
+    ),
 )
-def test_no_sequence_of_calls_passes_a_cap(store: Store, asked: list[tuple[int, int, bool]]) -> None:
-    """Whatever is asked and booked below its reservation, no rolling day holds more than its cap."""
+def test_no_sequence_of_calls_passes_a_cap(store: Store, asked: list[tuple[int, int, int, str | None, bool]]) -> None:
+    """Whatever is asked, and booked below its reservation, no rolling day holds more than whole and project may."""
     now = NOW + next(EPOCHS) * 10 * WEEK_SECONDS
-    for tokens, later, is_booked in asked:
+    for tokens, least, later, scope, is_booked in asked:
         now += later
-        answer = _reserve(store, tokens, day=100, now=now)
+        answer = _reserve(store, tokens, at_least=least or None, day=100, project_day=60, scope=scope, now=now)
+        assert answer.tokens <= tokens
         if answer.booking_id is not None and is_booked:
-            _book(store, answer, tokens // 2, tokens // 4)
-        assert store.ledger.spent(since=now - DAY_SECONDS) <= 100
+            _book(store, answer, answer.tokens // 2, answer.tokens // 4)
+        since = now - DAY_SECONDS
+        assert store.ledger.spent(since=since) <= 100
+        assert all(store.ledger.spent(since=since, scope=one) <= 60 for one in ("project:a", "project:b"))
 
 
 def test_a_cap_of_a_project_holds_that_project_alone(store: Store) -> None:
