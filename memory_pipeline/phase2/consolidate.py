@@ -411,12 +411,11 @@ class Phase2:
         sweep_temporary(self._places.workspace)
         notes = look_again(self._places)
         staged = read_staged(self._places)
-        if staged is not None:
-            if self._store.memories.state_of(staged.consolidation_id) == "publishing":
-                notes += self._publish(staged)
-                self._store.memories.finish(staged.consolidation_id, watermark=staged.watermark, now=self._clock.now())
-                notes.append("a consolidation that was cut off has been finished")
-            discard_staged(self._places)
+        if staged is not None and self._store.memories.state_of(staged.consolidation_id) == "publishing":
+            notes += self._publish(staged)
+            self._store.memories.finish(staged.consolidation_id, watermark=staged.watermark, now=self._clock.now())
+            notes.append("a consolidation that was cut off has been finished")
+        discard_staged(self._places)  # what is not whole as well: it was cut off while it was staged, or thrown away
         notes += let_go_of_kept(self._places)
         return notes
 

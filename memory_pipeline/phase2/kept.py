@@ -278,8 +278,9 @@ def _spare(places: Places, folder: Path, *, is_beside: bool) -> Path:
 
 
 def _remove(places: Places, name: str) -> None:
-    shutil.rmtree(places.kept / name, ignore_errors=True)
+    # The folder last: as long as it stands, a file that a crash left beside MEMORY.md is known.
     _spare(places, places.kept / name, is_beside=True).unlink(missing_ok=True)
+    shutil.rmtree(places.kept / name, ignore_errors=True)
 
 
 def _read(path: Path) -> bytes | None:

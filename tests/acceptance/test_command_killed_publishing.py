@@ -13,6 +13,7 @@ import killed_consolidation
 import pytest
 from command import Machine, contents, rows_of, session
 from rollout_logs import thread_id_of
+from state_ends import end_of
 
 STEPS = (
     "staged",
@@ -144,7 +145,7 @@ def _undisturbed(machine: Machine, tmp_path: Path) -> dict[str, Any]:
     state = _copy(machine, tmp_path / "undisturbed")
     ran = machine.run("--state-dir", str(state), "run", "--json")
     assert (ran.code, ran.document["phase2"]["outcome"]) == (0, "consolidated")
-    return _end_of(machine, state)
+    return _end_of(state)
 
 
 def _after_kill(machine: Machine, tmp_path: Path, step: str) -> dict[str, Any]:
@@ -156,7 +157,7 @@ def _after_kill(machine: Machine, tmp_path: Path, step: str) -> dict[str, Any]:
     assert (ran.code, ran.document["phase1"]["claimed"]) == (0, 0)
     assert ran.document["phase2"]["outcome"] in ("consolidated", "no_changes")
     assert machine.run("--state-dir", str(state), "run", "--json").document["phase2"]["outcome"] == "no_changes"
-    return _end_of(machine, state)
+    return _end_of(state)
 
 
 def _copy(machine: Machine, state: Path) -> Path:
@@ -179,22 +180,6 @@ def _check_files_are_whole(before: dict[str, bytes], workspace: Path) -> None:
             assert content.startswith(b"v1\n")
 
 
-def _end_of(machine: Machine, state: Path) -> dict[str, Any]:
-    """Everything that must not depend on whether a run was killed."""
-    assert [path.name for path in state.rglob("*") if ".new" in path.name or path.name.startswith(".memory")] == []
-    assert [name for name in ("staging", "kept") if (state / name).exists()] == []
-    baseline = contents(state / "baseline")
-    del baseline["manifest.json"]  # it names its consolidation, and a killed one has a number too
-    return {
-        "workspace": contents(state / "memories"),
-        "baseline": baseline,
-        "memories": rows_of(state / "memory.db", _MEMORIES),
-        "jobs": rows_of(state / "memory.db", "SELECT thread_id, state, attempts FROM jobs ORDER BY thread_id"),
-    }
-
-
-_MEMORIES = """
-    SELECT m.memory_id, m.scope, m.kind, m.condition, m.statement, m.status, m.superseded_by, m.reason, m.first_seen,
-        m.last_confirmed, e.entry_id
-    FROM memories AS m LEFT JOIN memory_entries AS e ON e.memory_id = m.memory_id ORDER BY m.memory_id, e.entry_id
-"""
+def _end_of(state: Path) -> dict[str, Any]:
+    jobs = rows_of(state / "memory.db", "SELECT thread_id, state, attempts FROM jobs ORDER BY thread_id")
+    return {**end_of(state), "jobs": jobs}

@@ -1,0 +1,155 @@
+"""kill -9 at every step of both phases, then the command again: as if nothing had happened."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import killed_anywhere
+import pytest
+from command import Machine, contents, rows_of, session
+from rollout_logs import thread_id_of
+from state_ends import end_of
+
+#: Short, so that nobody waits long for it; longer than a run takes, so that no heartbeat comes in between.
+LEASE_SECONDS = 3
+NOTE = "Ask Kim before touching the payment code."
+#: What each scenario must have come to at least, so that a place that is no longer seen fails the test.
+OF_A_RUN = (
+    "INSERT INTO jobs",
+    "UPDATE jobs SET state = 'running'",
+    "UPDATE jobs SET state = 'done'",
+    "INSERT OR REPLACE INTO extractions",
+    "COMMIT",
+    "os.rename staging/",
+    "os.rename baseline.new",
+    "os.remove memories/",
+    "os.rmdir staging",
+)
+
+
+def first_start(machine: Machine) -> Path | None:
+    """Three sessions, and no state folder yet."""
+    session(1, "From now on always run make lint before you commit.").write(machine.codex)
+    session(2, "From now on always write commit messages in Latin.", cwd="/home/sam/web").write(machine.codex)
+    session(3, "In all my projects, never use emojis in commit messages.").write(machine.codex)
+    return None
+
+
+def later_run(machine: Machine) -> Path | None:
+    """A state in use: since the last run a session came, one went on, one was disabled, and the person wrote a note."""
+    first_start(machine)
+    assert machine.run("run", "--json").document["phase2"]["outcome"] == "consolidated"
+    handbook = machine.memories / "MEMORY.md"
+    handbook.write_text(f"{handbook.read_text(encoding='utf-8')}{NOTE}\n", encoding="utf-8")
+    session(4, "From now on always squash before merging.", age=timedelta(days=1)).write(machine.codex)
+    session(1, "From now on always run make lint before you commit.", "From now on use pnpm.").write(machine.codex)
+    assert machine.run("threads", "disable", thread_id_of(2)).code == 0
+    return machine.state
+
+
+@pytest.mark.parametrize(("scenario", "every"), [(first_start, 2), (later_run, 1)], ids=["first start", "later run"])
+def test_a_run_killed_anywhere_is_made_good_by_the_next(
+    machine: Machine, tmp_path: Path, scenario: Callable[[Machine], Path | None], every: int
+) -> None:
+    """At each place: published files whole, old or new; then each thread extracted once, and the same end as ever."""
+    machine.configure(phase1={"lease_seconds": LEASE_SECONDS})
+    before = scenario(machine)
+    folder = tmp_path / "places"
+    places = _kill_everywhere(machine, folder, before, every)
+    names = json.loads((folder / "0.places").read_text(encoding="utf-8"))
+    assert [wanted for wanted in OF_A_RUN if not any(name.startswith(wanted) for name in names)] == []
+    old = contents(before / "memories") if before is not None else {}
+    expected = _end_of_jobs(folder / "0") | end_of(folder / "0")
+    faults = [
+        f"{number} ({name}): {fault}"
+        for number, name, killed, codes in places
+        for fault in _faults_at(folder, number, killed, codes, old, expected)
+    ]
+    assert faults == []
+
+
+def _kill_everywhere(
+    machine: Machine, folder: Path, before: Path | None, every: int
+) -> list[tuple[int, str, int, list[int]]]:
+    copied = ["--from", str(before)] if before is not None else []
+    command = ["--config", str(machine.root / "config.toml"), "run", "--json"]
+    ran = subprocess.run(
+        [
+            sys.executable,
+            killed_anywhere.__file__,
+            "--folder",
+            str(folder),
+            "--every",
+            str(every),
+            *copied,
+            "--",
+            *command,
+        ],
+        env=machine.environment,
+        cwd=machine.elsewhere,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    found: list[tuple[int, str, int, list[int]]] = json.loads(ran.stdout)
+    return found
+
+
+def _faults_at(
+    folder: Path, number: int, killed: int, codes: list[int], old: dict[str, bytes], expected: dict[str, Any]
+) -> Iterator[str]:
+    as_killed, state = folder.with_name(f"{folder.name}-as-killed") / str(number), folder / str(number)
+    if killed != -9:
+        yield f"it was not killed there, but ended with {killed}"
+    if codes != [0, 0]:
+        yield f"the next runs ended with {codes}: {(folder / f'{number}.1').read_text(encoding='utf-8')}"
+        return
+    yield from _torn_files(as_killed / "memories", old, expected["workspace"])
+    told = {**_end_of_jobs(state), **end_of(state)}
+    yield from (f"{part} is not as ever: {told[part]}" for part in expected if told[part] != expected[part])
+    done_before = _done_jobs(as_killed)
+    again = {job for job, fence in _done_jobs(state).items() if done_before.get(job, fence) != fence}
+    if again:
+        yield f"extracted once more, though its outcome was stored: {again}"
+    second = json.loads((folder / f"{number}.2").read_text(encoding="utf-8"))
+    if (second["phase1"]["claimed"], second["phase2"]["outcome"]) != (0, "no_changes"):
+        yield f"something was left to do for a second run: {second}"
+
+
+def _torn_files(workspace: Path, old: dict[str, bytes], new: dict[str, bytes]) -> Iterator[str]:
+    found = contents(workspace) if workspace.exists() else {}
+    for name in old.keys() | new.keys() | found.keys():
+        if not Path(name).name.startswith(".memory-pipeline") and found.get(name) not in (old.get(name), new.get(name)):
+            yield f"{name} is neither the old one nor the new one"
+
+
+def _end_of_jobs(state: Path) -> dict[str, Any]:
+    database = state / "memory.db"
+    extracted = "SELECT thread_id, count(*) FROM extractions GROUP BY thread_id ORDER BY thread_id"
+    standing = "SELECT entry_id FROM entries WHERE withdrawn_at IS NULL ORDER BY entry_id"
+    unfinished = "SELECT state FROM consolidations WHERE state NOT IN ('done', 'failed')"
+    return {
+        "jobs": rows_of(database, "SELECT thread_id, state, owner, lease_until, retry_at FROM jobs ORDER BY thread_id"),
+        "extracted": rows_of(database, extracted),
+        "entries": rows_of(database, standing),
+        "unfinished": rows_of(database, unfinished),
+        # A kill may have used one try, and never more.
+        "tries": [attempts for (attempts,) in rows_of(database, "SELECT max(attempts) > 2 FROM jobs")],
+    }
+
+
+def _done_jobs(state: Path) -> dict[tuple[str, str], int]:
+    """Return the fence tokens of what is extracted on disk, by thread and what it said; none without such a table."""
+    database = state / "memory.db"
+    tables = {name for (name,) in rows_of(database, "SELECT name FROM sqlite_master")} if database.exists() else set()
+    if "jobs" not in tables:
+        return {}
+    done = rows_of(database, "SELECT thread_id, source_digest, fence FROM jobs WHERE state = 'done'")
+    return {(thread_id, digest): fence for thread_id, digest, fence in done}
