@@ -437,7 +437,9 @@ def _value_of(text: str, name: _Name, longest: int) -> _Value | None:
         return None  # a verb
     generated = bool(after["space"] or after["arrow"]) and not flag and name.kind != "password"
     # No word is taken for a value there: "set to expire".
-    surely = bool(after["space"] or after["changed"] or after["abroad"] or after["arrow"])
+    surely = bool(after["space"] or after["changed"])
+    if after["abroad"] or after["arrow"]:
+        surely = not rules.is_foreign_name(name.text)  # those are the ways in which other languages say "is"
     if after["tag"]:
         closing = rules.compiled(r"([^<\s]{3,200})</").match(text, start)
         is_element = name.left == "<" or _names_an_element(text, name)
@@ -468,12 +470,16 @@ def _value_of(text: str, name: _Name, longest: int) -> _Value | None:
     if not value or (after["space"] and value[0] == "-") or (surely and said and not rules.looks_random(value)):
         return None
     followed_by = text[end : end + 1]
+    if after["han"] and followed_by == " " and not text[end + 1 : end + 2].isascii():
+        followed_by = ""  # the sentence's own words go on there
     if generated:
         accepted = True
     elif said:
         accepted = rules.accepts_prose(value, name.kind, followed_by=followed_by, quoted=False)
     else:
         accepted = _accepts_assigned(value, name, followed_by)
+        if rules.is_foreign_name(name.text) and not rules.looks_random(value):
+            accepted = accepted and rules.ends_sentence(followed_by)  # else it goes on to say what it must be like
     accepted = accepted and _is_told_enough(name, value)
     return _Value(bare.end(), _Span(start, end, name.kind) if accepted else None)
 
@@ -502,6 +508,8 @@ def _is_told_enough(name: _Name, value: str) -> bool:
     """Whether name and value together tell of a secret: what a name leaves open, the value must say."""
     if rules.is_surely_secret(value, name.kind) or (name.kind == "password" and _holds_no_code(name)):
         return True
+    if rules.is_foreign_name(name.text):
+        return rules.may_be_password_abroad(value)
     return not rules.is_vague_name(name.text)
 
 

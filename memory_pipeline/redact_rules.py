@@ -193,7 +193,10 @@ def _is_basic_auth(value: str) -> bool:
     return b":" in decoded and decoded.isascii() and decoded.decode("ascii").isprintable()
 
 
+_SUDO_READS = r"sudo (?:-\w{1,10} ){0,3}-\w{0,4}(?-i:S)\w{0,3}"
 _LINE_END = r"(?:[ \t]{0,4}(?:\r?\n|(?:\\r)?\\n)[ \t]{0,20})"
+# Right behind the option or apart from it; never the archive whose password is asked for.
+_GLUED_VALUE = r"[ \t]{0,4}(?P<quote>[\"']?)(?P<secret>(?!-|\S{0,200}\.(?:7z|zip|rar|tar|t?gz)\b)[^\s\"'|;&<>`]{3,200})"
 _OPTION_VALUE = rf"(?:=|{GAP})(?P<quote>[\"']?)(?P<secret>(?!-)[^\s\"'|;&<>`]{{1,200}})"
 
 PLACES: tuple[Place, ...] = (
@@ -363,11 +366,31 @@ PLACES: tuple[Place, ...] = (
         )
         for client in ("mysql", "mariadb")
     ),
-    Place(
-        kind="password",
-        literal="redis-cli ",
-        pattern=rf"redis-cli (?:[^\n|;]{{0,300}}?[ \t])?-a{_OPTION_VALUE}",
-        accept=_is_literal,
+    *(
+        Place(
+            kind="password",
+            literal=literal,
+            pattern=rf"{program} (?:[^\n|;&]{{0,300}}?[ \t])?-(?-i:{flag}){_GLUED_VALUE}",
+            accept=_is_literal,
+        )
+        for literal, program, flag in (
+            ("redis-cli ", "redis-cli", "a"),
+            ("zip ", "zip", "P"),
+            ("7z", r"(?<![\w.])7z[arz]?", "p"),
+            ("rar ", r"(?:(?<!\w)|(?<=un))rar", "h?p"),
+            ("sqlcmd ", "sqlcmd", "P"),
+            ("ldap", r"(?<!\w)ldap\w{3,8}", "w"),
+        )
+    ),
+    *(
+        Place(
+            kind="password",
+            literal=literal,
+            pattern=rf"{literal}(?:[^\n|;]{{0,300}}?[ \t])?(?-i:-U|--user=?)[ \t]{{0,3}}[\"']?[^\s%\"']{{1,100}}%"
+            r"(?P<secret>(?!\[redacted)[^\s\"'|;&<>`]{1,200})",
+            accept=_is_literal,
+        )
+        for literal in ("smbclient ", "rpcclient ")
     ),
     Place(
         kind="password",
@@ -398,18 +421,29 @@ PLACES: tuple[Place, ...] = (
         Place(
             kind="password",
             literal=literal,
-            pattern=rf"{literal}(?:s|ials?|entials?)?\b(?:(?: (?:are|is))?(?:\s?[:=]\s{{0,3}}|\s{{1,3}}))"
+            pattern=rf"{literal}(?:s|ials?|entials?)?\b(?:(?: (?:are|is|with|as|using))?(?:\s?[:=]\s{{0,3}}|\s{{1,3}}))"
             r"[\"'`]?[\w.@\-]{1,40}"
             r"(?::|[ ]/[ ])(?P<secret>(?!\[redacted)[^\s\"'`<>|,;:)\\/]{4,100})(?![\w:/(\[<])",
             accept=_is_said_password,
         )
-        for literal in ("cred", "login")
+        for literal in ("cred", "login", "log in", "logged in", "sign in", "signed in")
+    ),
+    *(
+        Place(
+            kind="password",
+            literal=literal,
+            pattern=literal + r"(?:-\w{1,2} |[\"']?%s(?:\\+n)?[\"']? )?[\"']?"
+            r"(?P<secret>(?!\[redacted)[^\s\"'|;&<>`]{3,400}?)(?:\\+n)?[\"']?[ \t]{0,4}\|[ \t]{0,4}"
+            rf"[^\n|;]{{0,300}}?(?:--password-stdin|--with-token|{_SUDO_READS})(?![\w\-])",
+            accept=_is_literal,
+        )
+        for literal in ("echo ", "printf ")
     ),
     Place(
         kind="password",
-        literal="echo ",
-        pattern=r"echo (?:-\w{1,2} )?[\"']?(?P<secret>(?!\[redacted)[^\s\"'|;&<>`]{3,400})[\"']?[ \t]{0,4}\|[ \t]{0,4}"
-        r"[^\n|;]{0,300}?(?:--password-stdin|--with-token|sudo -\w{0,4}(?-i:S))(?![\w\-])",
+        literal="sudo -",
+        pattern=rf"{_SUDO_READS}[^\n|;<]{{0,300}}<<<[ \t]{{0,3}}[\"']?"
+        r"(?P<secret>(?!\[redacted)[^\s\"'|;&<>`]{3,200})",
         accept=_is_literal,
     ),
     Place(
@@ -444,8 +478,8 @@ PLACES: tuple[Place, ...] = (
         kind="password",
         literal="htpasswd -",
         hint="pass",
-        pattern=r"htpasswd -\w{0,5}b\w{0,5} (?:-\w{1,5} ){0,3}\S{1,200} \S{1,100} [\"']?"
-        r"(?P<secret>(?!\[redacted|-)[^\s\"'|;&<>`]{3,100})",
+        pattern=r"htpasswd -(?:\w{0,5}b\w{0,5} (?:-\w{1,5} ){0,3}\S{1,200}|(?=\w{0,5}b)\w{0,5}n\w{0,5}) "
+        r"\S{1,100} [\"']?(?P<secret>(?!\[redacted|-)[^\s\"'|;&<>`]{3,100})",
         accept=_is_literal,
     ),
     Place(
@@ -453,6 +487,14 @@ PLACES: tuple[Place, ...] = (
         literal="mongo",
         pattern=rf"mongo(?:sh|dump|restore|import|export)? (?:[^\n|;]{{0,300}}?[ \t])?-p(?!ass|ort){_OPTION_VALUE}",
         accept=_is_literal,
+    ),
+    Place(
+        kind="secret",
+        literal='variable "',
+        # Terraform: the default of a variable whose name is a secret's.
+        pattern=r"variable \"[\w\-]{0,60}(?:password|passwd|passphrase|pwd|secret|token|"
+        r"(?:api|access|private|secret)_?key)\"\s{0,4}\{(?:[^{}]|\{[^{}]{0,400}\}){0,600}?\bdefault\s{0,12}=\s{0,4}\"(?P<secret>[^\"\n\\]{3,400})\"",
+        accept=lambda value: accepts_quoted(value, "secret", literal=True),
     ),
     Place(
         kind="fly-token",
@@ -512,6 +554,15 @@ NON_ASCII_WORDS: tuple[tuple[str, tuple[str, ...], bool], ...] = (
     ("暗", ("暗号",), False),
 )
 _FOREIGN_NAME = r"passwort|mot[ _\-]de[ _\-]passe|kennwort|contrase|wachtwoord|senha|парол|hasło|şifre|lösenord"
+# How sentences of those languages go on about a password that they do not tell.
+_SAID_ABROAD = (
+    r"(?i)falsch\w*|richtig\w*|geheim\w*|leer|kurz|lang|schwach|stark|sicher|unsicher|nicht|kein\w*|erneut|bitte|"
+    r"[uú]ngültig|gültig|ob[lr]igat\w+|(?:in)?correct\w*|(?:in)?v[aáà]lid[aoe]?|requ?[ie]\w+|vac[ií][ao]|vazi[ao]|segur[ao]|"
+    r"d[eé]bil|fort[ae]?|faible|court[e]?|longue|vide|secr[eè]t[aoe]?|trop|pas|muy|muito|demasiad[ao]|"
+    r"неверн\w*|верн\w*|пуст\w*|обязател\w*|слишком|должен|нужен|введите|скрыт\w*|"
+    r"leeg|onjuist|juist|verplicht|nieprawid\w+|wymagane|puste|fel|tomt|yanlış|gerekli|"
+    r"\w+(?:lich|bar|haft|iert|ada|ado|ida|ido|[oó]ri[ao]|oire|ée?s?|ый|ая|ён|ен|ена|ать|ить)|ge\w{3,}[tn]|ver\w{3,}[tn]"
+)
 _STORAGE_KEY = r"storage_?key\Z"
 
 #: What makes a key a secret one: the word before it.
@@ -776,11 +827,19 @@ def secret_name(before: str, written: str, rest: str) -> str | None:
 def is_vague_name(name: str) -> bool:
     """Whether a name may be a secret's or not: only a value that is no word tells.
 
-    Such are those of other languages, whose sentences are not read here, variables that end in ``_KEY``, and keys of a
-    storage, which in a browser are mere names.
+    Such are variables that end in ``_KEY``, and keys of a storage, which in a browser are mere names.
     """
-    vague = (_FOREIGN_NAME, _STORAGE_KEY)
-    return any(compiled(part, ignore_case=True).search(name) for part in vague) or _is_general_key(name)
+    return compiled(_STORAGE_KEY, ignore_case=True).search(name) is not None or _is_general_key(name)
+
+
+def is_foreign_name(name: str) -> bool:
+    """Whether a name is what another language calls a password; its sentences are not read here."""
+    return compiled(_FOREIGN_NAME, ignore_case=True).search(name) is not None
+
+
+def may_be_password_abroad(value: str) -> bool:
+    """Whether a word after such a name is a password: none that describes one, as far as those are known."""
+    return len(value) >= 5 and not compiled(_SAID_ABROAD).fullmatch(value)
 
 
 def _is_general_key(name: str) -> bool:
@@ -864,12 +923,16 @@ def accepts_prose(value: str, kind: str, *, followed_by: str, quoted: bool) -> b
         return True
     if quoted:
         return kind == "password" and len(value) >= 4 and not compiled(_PROSE_WORD).search(value)
-    ends_sentence = followed_by in ("", "\n", "\r") or followed_by in ".,;!?)，。；！）、"
-    if not ends_sentence or kind != "password":
+    if not ends_sentence(followed_by) or kind != "password":
         return False
     if value.isdigit():
         return len(value) >= 4
     return len(value) >= 5 and not value.lower().endswith(_DESCRIBING_ENDINGS)
+
+
+def ends_sentence(followed_by: str) -> bool:
+    """Whether a sentence ends before this character, "" at the end of a text."""
+    return followed_by in ("", "\n", "\r") or followed_by in ".,;!?)，。；！）、"
 
 
 def accepts_argument(value: str) -> bool:

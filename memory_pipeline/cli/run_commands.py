@@ -105,6 +105,8 @@ def scan(place: Place, *, force: bool, as_json: bool) -> int:
         discovery = app.scan(force=force, on_index=on_index)
         due = app.store.jobs.count_due(now=app.clock.now())
         skipped = app.store.threads.gate_counts()
+    for problem in discovery.problems:
+        output.say(problem)
     if as_json:
         output.print_json(
             {
@@ -113,13 +115,12 @@ def scan(place: Place, *, force: bool, as_json: bool) -> int:
                 "moved": discovery.moved,
                 "vanished": discovery.vanished,
                 "unreadable": discovery.unreadable,
+                "unlistable_folders": discovery.unlistable,
                 "eligible": due,
                 "skipped": skipped,
             }
         )
         return EXIT_DONE
-    for problem in discovery.problems:
-        output.say(problem)
     click.echo(f"{discovery.threads} sessions on disk; {discovery.opened} new or changed, {due} due for extraction.")
     if skipped:
         click.echo(f"Held back: {output.counted(skipped)}.")

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import threading
 import traceback
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter, itemgetter
+from typing import NamedTuple
 
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config, is_default_home
 from memory_pipeline.errors import RolloutError, VanishedError
 from memory_pipeline.records import Agent, RolloutFile, SeenFile, ThreadFacts
-from memory_pipeline.rollouts.discover import find_rollouts, home_problem
+from memory_pipeline.rollouts.discover import ScanFolder, find_rollouts, home_problem
 from memory_pipeline.rollouts.lineage import OwnPart, current_file, own_start
 from memory_pipeline.rollouts.reading import read_facts
 from memory_pipeline.rollouts.scope import scope_of
@@ -41,6 +43,7 @@ class Discovery:
     moved: int = 0
     vanished: int = 0
     unreadable: int = 0
+    unlistable: int = 0  # folders in which nothing can be seen: whoever started the program may not list them
     problems: tuple[str, ...] = ()  # sentences for the person
 
 
@@ -51,11 +54,13 @@ def index_rollouts(
     *,
     stop: threading.Event | None = None,
     on_progress: Progress | None = None,
+    scan: ScanFolder = os.scandir,
 ) -> Discovery:
     """Bring the index in line with the disk: new, grown, moved, archived, returned and vanished rollouts."""
     store.threads.catch_up(now=clock.now())
     store.jobs.shorten_waits(now=clock.now())
-    listing, problems = _list_rollouts(config)
+    on_disk = _list_rollouts(config, scan)
+    listing = on_disk.files
     seen = store.threads.seen_files()
     changed, moves = _compare(listing, seen)
     for file, old in moves:
@@ -76,13 +81,23 @@ def index_rollouts(
         moved=len(moves),
         vanished=len(gone),
         unreadable=unreadable,
-        problems=problems,
+        unlistable=on_disk.unlistable,
+        problems=on_disk.problems,
     )
 
 
-def _list_rollouts(config: Config) -> tuple[dict[str, RolloutFile], tuple[str, ...]]:
+class _Listing(NamedTuple):
+    """What is on disk, by path; sentences about what is not seen of it; and how many folders can't be listed."""
+
+    files: dict[str, RolloutFile]
+    problems: tuple[str, ...]
+    unlistable: int
+
+
+def _list_rollouts(config: Config, scan: ScanFolder) -> _Listing:
     listing: dict[str, RolloutFile] = {}
     problems: list[str] = []
+    unlistable: list[str] = []
     missing: dict[Agent, str] = {}
     for agent in AGENTS_WITH_HOMES:
         source = config.sources.of(agent)
@@ -92,7 +107,7 @@ def _list_rollouts(config: Config) -> tuple[dict[str, RolloutFile], tuple[str, .
         if problem:
             missing[agent] = problem
             continue
-        found = list(find_rollouts(agent, source.home, tell=problems.append))
+        found = list(find_rollouts(agent, source.home, tell=unlistable.append, scan=scan))
         if not all(map(str.isascii, map(_PATH, found))):
             unnamed = dict.fromkeys(file.path for file in found if not _is_text(file.path))
             problems += (f"{path!r}: passed over, because its name is not UTF-8; rename it" for path in unnamed)
@@ -107,7 +122,7 @@ def _list_rollouts(config: Config) -> tuple[dict[str, RolloutFile], tuple[str, .
     for agent, problem in missing.items():
         if len(missing) == len(AGENTS_WITH_HOMES) or not is_default_home(agent, config):
             problems.append(problem)
-    return listing, tuple(problems)
+    return _Listing(listing, (*problems, *unlistable), len(unlistable))
 
 
 def _compare(

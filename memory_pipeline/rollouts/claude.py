@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from array import array
 from collections import deque
+from collections.abc import Iterator
 from typing import Any, ClassVar, TypedDict
 
 import msgspec
@@ -31,7 +32,6 @@ from memory_pipeline.rollouts.claude_tools import (
 )
 from memory_pipeline.rollouts.claude_words import COMPACT_SUMMARY, Said, is_the_programs, origin_of, read_user_line
 from memory_pipeline.rollouts.grammar import (
-    PASSED,
     Doubt,
     Draft,
     LineCounts,
@@ -45,7 +45,14 @@ from memory_pipeline.rollouts.grammar import (
     table,
     text_or_none,
 )
-from memory_pipeline.rollouts.jsonl import RawLine, look_at
+from memory_pipeline.rollouts.jsonl import (
+    LONG_LINE_BYTES,
+    MAX_TEXT_CHARS,
+    UNLIKE_SHAPE,
+    LineBlock,
+    RawLine,
+    with_texts_cut,
+)
 from memory_pipeline.rollouts.lineage import record_hash
 from memory_pipeline.rollouts.paths import folder_of
 from memory_pipeline.rollouts.wrappers import is_set
@@ -189,25 +196,27 @@ class ClaudeGrammar:
         self._cwd: str | None = None
         self._written_cwd: Any = None  # as the record before wrote it
 
-    def glance(self, raw: bytes) -> Record | None:
+    def glances(self, block: LineBlock, begin: int) -> Iterator[tuple[int, Record | None]]:
         """Pass by requests, snapshots and attachments: most of the bytes in the newest version."""
-        if raw.startswith(_KIND_FIRST):
-            named = look_at(raw, _KIND)
-            if named is None:
-                return None
-            if named.get("type") in _SILENT_LINES:
-                self.counts.understood_lines += 1
-                return PASSED
-        record: _Line | None = look_at(raw, _LEAN_LINE if self._is_lean else _LINE)
-        if record is None:
-            return None
-        kind = record.get("type")
-        if kind in _SILENT_LINES or (kind == "attachment" and self._passes_attachment(record)):
-            self.counts.understood_lines += 1
-            return PASSED
-        if self._is_lean and self._needs_all(record):
-            return None
-        return record
+        decode_kind, decode = _KIND.decode, _LEAN_LINE.decode if self._is_lean else _LINE.decode
+        passed = 0
+        for position, raw in enumerate(block.raws[begin:], begin):
+            try:
+                if raw.startswith(_KIND_FIRST) and decode_kind(raw).get("type") in _SILENT_LINES:
+                    passed += 1
+                    continue
+                record = decode(raw)
+            except UNLIKE_SHAPE:
+                yield position, None
+                continue
+            kind = record.get("type")
+            if kind in _SILENT_LINES or (kind == "attachment" and self._passes_attachment(record)):
+                passed += 1
+            elif self._is_lean and self._needs_all(record):
+                yield position, None
+            else:
+                yield position, record if len(raw) < LONG_LINE_BYTES else with_texts_cut(record)
+        self.counts.understood_lines += passed
 
     def _passes_attachment(self, record: _Line) -> bool:
         kind = record.get("attachment", {}).get("type")
@@ -330,7 +339,7 @@ class ClaudeGrammar:
         return Source.HEADLESS if self._entrypoints <= {"sdk-cli", "cli"} else Source.OTHER
 
     def _note_prompt(self, record: Record, text: str) -> None:
-        self._prompts.append(text)
+        self._prompts.append(text[:MAX_TEXT_CHARS])
         marked = record.get("promptSource")
         if marked == "typed" or (marked is None and record.get("entrypoint") == "cli"):
             self._typed_prompt = True
@@ -392,8 +401,8 @@ class ClaudeGrammar:
             return
         self._note_broken(prompt)
         user = read_user_line({"message": {"content": prompt}})
-        if user.said is Said.PROMPT and user.text not in self._prompts:
-            self._prompts.append(user.text)
+        if user.said is Said.PROMPT and user.text[:MAX_TEXT_CHARS] not in self._prompts:
+            self._prompts.append(user.text[:MAX_TEXT_CHARS])
             self._say(EventKind.PROMPT, Speaker.USER, user.text)
 
     def _person_ran(self, command: str) -> None:
@@ -426,7 +435,7 @@ class ClaudeGrammar:
             draft.kind, draft.speaker, draft.text, draft.status = EventKind.PROMPT, Speaker.USER, said, None
         self.sequencer.push(draft)
         if result.said and not is_the_programs(record):
-            self._prompts.append(result.said)
+            self._prompts.append(result.said[:MAX_TEXT_CHARS])
             self._say(EventKind.PROMPT, Speaker.USER, result.said)
         return result.status
 

@@ -119,7 +119,7 @@ def _spoken(text: str, whole: str) -> UserLine:
 
 
 def _is_harness_text(whole: str) -> bool:
-    if whole.startswith(_HARNESS_SAYS) or is_wrapped_whole(whole):
+    if whole.startswith(_HARNESS_SAYS) or is_wrapped_whole(whole, known=_HARNESS):
         return True
     opening = _HARNESS.match(whole)
     return opening is not None and (whole.endswith(f"</{opening.group(1)}>") or is_cut_block(whole, opening))

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from typing import Any, ClassVar, TypedDict, TypeVar
+from collections.abc import Iterator
+from typing import Any, ClassVar, NamedTuple, TypedDict, TypeVar
 
 import msgspec
 
@@ -42,6 +43,7 @@ from memory_pipeline.rollouts.codex_tools import (
     read_output,
     reported_outcome,
     started_session,
+    told_output,
 )
 from memory_pipeline.rollouts.codex_words import (
     UserMessage,
@@ -51,7 +53,6 @@ from memory_pipeline.rollouts.codex_words import (
     typed_part,
 )
 from memory_pipeline.rollouts.grammar import (
-    PASSED,
     Doubt,
     Draft,
     LineCounts,
@@ -66,7 +67,18 @@ from memory_pipeline.rollouts.grammar import (
     table,
     text_or_none,
 )
-from memory_pipeline.rollouts.jsonl import MAX_TEXT_CHARS, RawLine, SkippedLines, decode_line, look_at
+from memory_pipeline.rollouts.jsonl import (
+    LONG_LINE_BYTES,
+    MAX_TEXT_CHARS,
+    MEDIA_RUN_BYTES,
+    UNLIKE_SHAPE,
+    LineBlock,
+    RawLine,
+    SkippedLines,
+    cut_text,
+    decode_line,
+    with_texts_cut,
+)
 from memory_pipeline.rollouts.paths import folder_of
 from memory_pipeline.rollouts.times import to_seconds
 from memory_pipeline.rollouts.wrappers import is_set
@@ -79,10 +91,12 @@ ROLLED_BACK = b'"thread_rolled_back"'
 # Named once: to look a member up in its enum takes longer than what is done with it, for each call and output of a log.
 _CALL, _RESULT = EventKind.TOOL_CALL, EventKind.TOOL_RESULT
 _ASSISTANT, _TOOL = Speaker.ASSISTANT, Speaker.TOOL
+_UNTOLD = Outcome(status=ToolStatus.UNKNOWN)
 _COMPACTED = "(the context was compacted here)"
 _TALK_LINES = ("response_item", "event_msg", "inter_agent_communication")
 _META_MARK, _META_MARK_WITHIN = b'"session_meta"', 200  # bytes from the line's beginning
 _REMEMBERED = 256  # open calls and the like; a log that leaves more open loses the oldest
+_OUTPUTS_KEPT = 8  # a few calls run at once; each output kept holds a block of lines
 _CWD_TAG = re.compile(r"<cwd>(.*?)</cwd>|Current working directory: (.*)")
 
 
@@ -137,11 +151,19 @@ _LEAN_LINE = msgspec.json.Decoder(_LeanLine)
 _RATE_LIMITS = re.compile(rb'"used_percent":\s*\d')
 
 
-_SILENT = frozenset(
-    {("response_item", name) for name in SILENT_ITEMS} | {("event_msg", name) for name in SILENT_EVENTS}
-)
+# What a line raises that is not one object of that shape, or has no payload.
+_UNLIKE_LINE = (*UNLIKE_SHAPE, KeyError)
+_NONE: frozenset[str] = frozenset()
+_SILENT = {"response_item": SILENT_ITEMS, "event_msg": SILENT_EVENTS}
 _GLANCED_CALLS = frozenset({"function_call", "custom_tool_call"})
-_GLANCED_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
+_GLANCED = _GLANCED_CALLS | {"function_call_output", "custom_tool_call_output"}
+
+
+class _Told(NamedTuple):
+    """Where an event tells what a command printed."""
+
+    block: LineBlock
+    position: int
 
 
 class CodexGrammar:
@@ -158,6 +180,8 @@ class CodexGrammar:
         self._meta_seen = False
         self._calls: dict[str, Call] = {}
         self._outcomes: dict[str, Outcome] = {}
+        self._told_outputs: dict[str, _Told] = {}  # what an event told of an open call's output
+        self._filled: deque[str] = deque(maxlen=_OUTPUTS_KEPT)  # calls whose output was taken from there
         self._events_name_prompts = False  # user_message events were seen: they decide who spoke
         self._told: deque[Draft] = deque(maxlen=8)  # prompts that an event told, and no message said so far
         self._spoken: deque[str] = deque(maxlen=8)  # prompts that messages said, and no event told so far
@@ -173,29 +197,76 @@ class CodexGrammar:
         self._line: RawLine | None = None
         self._at: float | None = None
 
-    def glance(self, raw: bytes) -> Record | None:
+    def glances(self, block: LineBlock, begin: int) -> Iterator[tuple[int, Record | None]]:
         """Pass by what repeats or measures: compacted history, world state, token counts, reasoning."""
-        record = look_at(raw, _LEAN_LINE if self._is_lean else _LINE)
-        if record is None:
-            return None
-        kind, payload = record.get("type"), record.get("payload")
-        if payload is None:
-            return None
-        what = payload.get("type")
-        if kind in SILENT_LINES or (kind, what) in _SILENT:
-            pass
-        elif kind == "response_item" and what in _GLANCED_CALLS:
-            return record if not self._is_lean or _is_plain_call(payload) else None
-        elif kind == "response_item" and what in _GLANCED_OUTPUTS:
-            return record if not self._is_lean or self._is_plain_output(payload) else None
-        elif kind == "event_msg" and what == "token_count":
+        decode = _LEAN_LINE.decode if self._is_lean else _LINE.decode
+        times: list[Any] = []  # of the lines that are passed by
+        for position, raw in enumerate(block.raws[begin:], begin):
+            try:
+                record = decode(raw)
+                payload = record["payload"]
+            except _UNLIKE_LINE:
+                yield position, None
+                continue
+            kind, what = record.get("type", ""), payload.get("type")
+            if what in _SILENT.get(kind, _NONE) or kind in SILENT_LINES:
+                times.append(record.get("timestamp"))
+            elif kind == "response_item" and what in _GLANCED:
+                if "metadata" in record or (self._is_lean and not self._is_plain(payload)):
+                    yield position, None
+                elif self._is_lean and self._passes_tool(payload, raw):
+                    times.append(record.get("timestamp"))
+                else:
+                    self._read_tool(record, block.line_at(position))
+            elif kind == "event_msg" and self._passes_event(what, payload, block, position):
+                times.append(record.get("timestamp"))
+            else:
+                yield position, record if kind == "compacted" else None
+        self.notes.note_times(times)
+        self.counts.understood_lines += len(times)
+
+    def _read_tool(self, record: _Line, line: RawLine) -> None:
+        """Read a call or an output, the most frequent lines of talk, by the shortest way."""
+        if len(line.raw) >= LONG_LINE_BYTES:
+            record = with_texts_cut(record)
+        self._line = line
+        self._at = self.notes.note_time(record.get("timestamp"))
+        payload = record["payload"]
+        if payload["type"] in _GLANCED_CALLS:
+            self._read_call(payload)
+        else:
+            self._read_output(payload)
+
+    def _passes_tool(self, payload: _Payload, raw: bytes) -> bool:
+        """Note of a plain call or output what ``read`` would, unless something waits for what follows it."""
+        if self._told or self._told_answers or self.counts.skipped.counts or not self.sequencer.is_settled:
+            return False
+        if len(raw) > MEDIA_RUN_BYTES:
+            return False
+        call_id = text_or_none(payload.get("call_id")) or text_or_none(payload.get("id"))
+        if call_id is not None and payload.get("type") in _GLANCED_CALLS:
+            _remember(self._calls, call_id, plain_call(payload["name"]))
+        elif call_id is not None:
+            self._calls.pop(call_id, None)
+            self._outcomes.pop(call_id, None)
+            self._told_outputs.pop(call_id, None)
+        self._stream_error = None
+        self.sequencer.pass_tool_line(raw)
+        return True
+
+    def _passes_event(self, what: str | None, payload: _Payload, block: LineBlock, position: int) -> bool:
+        if what == "token_count":
             if _RATE_LIMITS.search(payload.get("rate_limits", b"")):
-                self._limits = raw
-        elif kind != "event_msg" or what != "item_completed" or not self._passes_turn_item(payload.get("item", {})):
-            return record if kind == "compacted" else None
-        self.notes.note_time(record.get("timestamp"))
-        self.counts.understood_lines += 1
-        return PASSED
+                self._limits = block.raws[position]
+            return True
+        if what != "item_completed":
+            return False
+        item = payload.get("item", {})
+        if not self._passes_turn_item(item):
+            return False
+        if item.get("type") == "CommandExecution" and item.get("id") in self._calls:
+            _remember(self._told_outputs, item["id"], _Told(block, position), most=_OUTPUTS_KEPT)
+        return True
 
     def _passes_turn_item(self, item: _Item) -> bool:
         kind = item.get("type")
@@ -206,8 +277,10 @@ class CodexGrammar:
         self._note_outcome(item.get("id", ""), command_outcome(item.get("status"), item.get("exit_code")))
         return True
 
-    def _is_plain_output(self, payload: _Payload) -> bool:
-        """Whether an output can be read without its words: it is some, and no fact hangs on them."""
+    def _is_plain(self, payload: _Payload) -> bool:
+        """Whether a call, or an output, can be read without its words: it has some, and no fact hangs on them."""
+        if payload.get("type") in _GLANCED_CALLS:
+            return _is_plain_call(payload)
         call_id = payload.get("call_id")
         call = self._calls.get(call_id) if isinstance(call_id, str) else None
         if call is None or call.tool in QUESTION_TOOLS or call.tool in REPORT_TOOLS:
@@ -220,7 +293,9 @@ class CodexGrammar:
         self._at = self.notes.note_time(record.get("timestamp"))
         kind = name_of(record.get("type", record.get("record_type")))
         payload = record.get("payload")
-        if kind in _TALK_LINES:
+        if kind == "response_item" and isinstance(payload, dict) and "metadata" not in record:
+            self._read_item(payload, enveloped=True)
+        elif kind in _TALK_LINES:
             self._read_talk(kind, record, payload)
         elif kind is None and not self._meta_seen and "id" in record and "timestamp" in record:
             self._read_meta(record)
@@ -239,7 +314,7 @@ class CodexGrammar:
             self._broken()
         else:
             self.counts.unknown(kind)
-        if not self.sequencer.is_settled and self.sequencer.is_full():
+        if self.sequencer.waiting_bytes and self.sequencer.is_full():
             self._settle()
 
     def _read_talk(self, kind: str | None, record: Record, payload: Any) -> None:
@@ -278,6 +353,7 @@ class CodexGrammar:
         self._flush_stream_error()
         self._settle()
         self._flush_told_answers()
+        self._flush_told_outputs()
         self.sequencer.end_turn()
         self._read_passed_limits()
 
@@ -421,6 +497,37 @@ class CodexGrammar:
             self._person_ran("event", command, str(output or ""), reported_outcome(report), call_id)
             return
         self._note_outcome(call_id, reported_outcome(report))
+        if call_id in self._calls and self._line is not None:
+            block = LineBlock(number=self._line.number, byte_starts=(), raws=(), spanning=self._line)
+            _remember(self._told_outputs, call_id, _Told(block, 0), most=_OUTPUTS_KEPT)
+
+    def _flush_told_outputs(self) -> None:
+        """Take up the outputs that only an event told: the line of the output itself is lost, or was never written."""
+        told_outputs, self._told_outputs = self._told_outputs, {}
+        for call_id, told in told_outputs.items():
+            call, outcome = self._calls.pop(call_id, None), self._outcomes.pop(call_id, None)
+            line = told.block.line_at(told.position)
+            if call is not None and len(line.raw) < LONG_LINE_BYTES:
+                for record in decode_line(line, SkippedLines()):
+                    self._take_up_output(record, line, call, outcome or _UNTOLD, call_id)
+
+    def _take_up_output(self, record: Record, line: RawLine, call: Call, outcome: Outcome, call_id: str) -> None:
+        payload = table(record.get("payload"))
+        draft = Draft(
+            line=line,
+            kind=_RESULT,
+            speaker=_TOOL,
+            text=told_output(table(payload.get("item")) or payload),
+            at=to_seconds(record.get("timestamp")),
+            cwd=self._cwd,
+            call_id=call_id,
+            tool=call.tool,
+            external=call.external,
+            status=outcome.status,
+            exit_code=outcome.exit_code,
+        )
+        self._filled.append(call_id)
+        self.sequencer.push(draft)
 
     def _note_outcome(self, call_id: str, outcome: Outcome) -> None:
         if call_id not in self._calls:
@@ -438,6 +545,7 @@ class CodexGrammar:
         """Take back the person's last turns: what was said in them does not stand."""
         self._settle()
         self._flush_told_answers()
+        self._flush_told_outputs()
         self.sequencer.end_turn()
         self._stream_error = None
         if self._line is not None and isinstance(count, int):
@@ -446,6 +554,7 @@ class CodexGrammar:
     def _end_turn(self, payload: Record) -> None:
         self._settle()
         self._flush_told_answers()
+        self._flush_told_outputs()
         if payload.get("error"):
             self._stream_error = None
             self._talk(EventKind.FAILED_TURN, Speaker.HARNESS, _message_of(payload))
@@ -565,7 +674,7 @@ class CodexGrammar:
             self._told.remove(told)
             self._tells_first = True
         elif message.sure:
-            self._spoken.append(text)
+            self._spoken.append(text[:MAX_TEXT_CHARS])
         else:
             draft.doubt, draft.wrapped = Doubt.PROMPT, message.wrapped
             draft.loss_behind = had_loss and self._tells_first  # then the event that names it may be what was lost
@@ -592,12 +701,13 @@ class CodexGrammar:
                 self.sequencer.settle_prompts(spoken=False)
                 return
         if told.strip():
-            draft = self._draft(EventKind.PROMPT, Speaker.USER, typed_part(told))
+            draft = self._draft(EventKind.PROMPT, Speaker.USER, cut_text(typed_part(told)))
             draft.task = self._tasks
             self._told.append(draft)
 
     def _open_turn(self, prompt: Draft) -> None:
         self._flush_told_answers(before=prompt)
+        self._flush_told_outputs()
         self._flush_stream_error()
         self._interrupted = False
 
@@ -605,21 +715,37 @@ class CodexGrammar:
         if isinstance(payload.get("arguments", payload.get("input")), msgspec.Raw):
             call = plain_call(payload["name"])
         else:
-            if is_broken_call(payload):
+            is_usual = payload.get("type") == "function_call" and isinstance(payload.get("arguments"), str)
+            if not (is_usual and isinstance(payload.get("name"), str)) and is_broken_call(payload):
                 self._broken()
             call = read_call(payload)
         call_id = text_or_none(payload.get("call_id")) or text_or_none(payload.get("id"))
         if call_id is not None:
             _remember(self._calls, call_id, call)
-        draft = self._draft(_CALL, _ASSISTANT, call.text)
-        draft.call_id, draft.tool, draft.command = call_id, call.tool, call.command
-        draft.paths, draft.external = call.paths, call.external
-        draft.places, draft.session = call.places, call.session
+        draft = Draft(
+            line=self._current_line(),
+            kind=_CALL,
+            speaker=_ASSISTANT,
+            text=call.text,
+            at=self._at,
+            cwd=self._cwd,
+            call_id=call_id,
+            tool=call.tool,
+            command=call.command,
+            paths=call.paths,
+            external=call.external,
+            places=call.places,
+            session=call.session,
+        )
         self._talk_draft(draft)
 
     def _read_output(self, payload: Record) -> None:
         call_id = text_or_none(payload.get("call_id"))
         call = self._calls.pop(call_id, None) if call_id else None
+        self._told_outputs.pop(call_id or "", None)
+        if call is None and call_id in self._filled:
+            self._understood()
+            return
         reported = self._outcomes.pop(call_id, None) if call_id else None
         output = payload["output"] if "output" in payload else payload.get("tools", payload.get("result"))
         draft = self._draft(_RESULT, _TOOL, "")
@@ -630,10 +756,11 @@ class CodexGrammar:
             self._talk_draft(draft)
             return
         if not isinstance(output, msgspec.Raw):
-            if is_broken_output(payload):
+            if not isinstance(output, str) and is_broken_output(payload):
                 self._broken()
             draft.text, outcome = read_output(output)
-            draft.session = started_session(output)
+            if outcome.exit_code is None:
+                draft.session = started_session(output)
             outcome = outcome.with_events(reported)
             draft.status, draft.exit_code = outcome.status, outcome.exit_code
         if call is not None and call.tool in REPORT_TOOLS:
@@ -669,20 +796,24 @@ class CodexGrammar:
     # --- drafts
 
     def _draft(self, kind: EventKind, speaker: Speaker, text: str) -> Draft:
+        return Draft(line=self._current_line(), kind=kind, speaker=speaker, text=text, at=self._at, cwd=self._cwd)
+
+    def _current_line(self) -> RawLine:
         if self._line is None:
             raise AssertionError("a draft is made while a line is read")
-        return Draft(line=self._line, kind=kind, speaker=speaker, text=text, at=self._at, cwd=self._cwd)
+        return self._line
 
     def _talk(self, kind: EventKind, speaker: Speaker, text: str) -> None:
         self._talk_draft(self._draft(kind, speaker, text))
 
     def _talk_draft(self, draft: Draft) -> None:
         """Push what is not a user message: whatever user message is still in doubt is decided before it."""
-        self._understood()
+        self.counts.understood(draft.line)
         had_loss = self._settle()
         if had_loss:
-            # The message that an item has just repeated may be what was lost.
+            # The message that an item has just repeated, or the output, may be what was lost.
             self._flush_told_answers()
+            self._flush_told_outputs()
         if draft.speaker is _ASSISTANT or draft.kind is _RESULT:
             self._stream_error = None
         self.sequencer.push(draft)
@@ -696,7 +827,7 @@ class CodexGrammar:
 
         Returns whether a line was lost since the last time.
         """
-        if not self._told and self.sequencer.is_settled:
+        if not self._told and not self.sequencer.waiting_bytes:
             return self._mark_losses() if self.counts.skipped.counts else False
         had_loss = self._mark_losses()
         self.sequencer.settle_prompts(spoken=not self._events_name_prompts)
@@ -777,7 +908,7 @@ def _shell_result(output: str) -> tuple[str, Outcome]:
     return rest, Outcome(status=ToolStatus.OK if number == 0 else ToolStatus.FAILED, exit_code=number)
 
 
-def _remember(kept: dict[_Key, _Value], key: _Key, value: _Value) -> None:
+def _remember(kept: dict[_Key, _Value], key: _Key, value: _Value, *, most: int = _REMEMBERED) -> None:
     kept[key] = value
-    if len(kept) > _REMEMBERED:
+    if len(kept) > most:
         del kept[next(iter(kept))]

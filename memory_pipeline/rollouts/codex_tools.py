@@ -139,14 +139,15 @@ def read_call(payload: Mapping[str, Any]) -> Call:
     patch = command or ""
     if tool == "apply_patch":
         patch = text = str(arguments.get("input") or arguments.get("patch") or text)
+    # In the order of the fields: naming them would take longer than all else, for each call of a log.
     return Call(
-        tool=tool,
-        text=command or text,
-        command=command,
-        paths=patched_files(patch),
-        external=is_external(tool, payload.get("namespace")),
-        places=_texts(arguments.get("workdir"), arguments.get("cwd"), payload.get("namespace")),
-        session=session_of(arguments.get("session_id")),
+        tool,
+        command or text,
+        command,
+        patched_files(patch),
+        is_external(tool, namespace),
+        _texts(arguments.get("workdir"), arguments.get("cwd"), namespace),
+        session_of(arguments.get("session_id")) if "session_id" in arguments else None,
     )
 
 
@@ -181,6 +182,8 @@ def started_session(output: Any) -> str | None:
 
 
 def _texts(*values: Any) -> tuple[str, ...]:
+    if not any(values):
+        return ()
     return tuple([value for value in values if isinstance(value, str) and value])
 
 
@@ -222,10 +225,11 @@ def _is_external(tool: str, space: str) -> bool:
 
 def read_output(output: Any) -> tuple[str, Outcome]:
     """Read a tool's output: its text without the harness's header, and how the call ended."""
-    success = table(output).get("success")
+    success = None
     if isinstance(output, dict):
+        success = output.get("success")
         output = output.get("content", output.get("output", output))
-    text, exit_code = _without_header(_output_text(output))
+    text, exit_code = _without_header(output if isinstance(output, str) else _output_text(output))
     # A shell's output wrapped as JSON, as older versions write it.
     if text.startswith('{"output":'):
         wrapped = _json_table(text)
@@ -237,6 +241,17 @@ def read_output(output: Any) -> tuple[str, Outcome]:
     if exit_code is not None:
         return text, _ended_with(exit_code)
     return text, Outcome(status=_status(text, success))
+
+
+def told_output(report: Mapping[str, Any]) -> str:
+    """Read what a call printed from an event or item that reports how it ended."""
+    for name in ("aggregated_output", "formatted_output"):
+        if isinstance(report.get(name), str) and report[name]:
+            return str(report[name])
+    parts = [report.get(name) for name in ("stdout", "stderr")]
+    printed = "\n".join(part for part in parts if isinstance(part, str) and part)
+    result = table(report.get("result"))
+    return printed or _output_text(table(result.get("Ok", result)).get("content") or [])
 
 
 def _output_text(output: Any) -> str:

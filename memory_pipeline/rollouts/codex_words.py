@@ -137,7 +137,7 @@ def is_harness_text(whole: str) -> bool:
     opening = _CONTEXT.match(whole)
     if opening is None:
         return False
-    return is_cut_block(whole, opening) or is_wrapped_whole(whole)
+    return is_cut_block(whole, opening) or is_wrapped_whole(whole, known=_CONTEXT)
 
 
 def says_the_same(spoken: str, repeated: str) -> bool:

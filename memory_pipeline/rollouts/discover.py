@@ -43,6 +43,7 @@ class _Search:
     folders: set[str] = field(default_factory=set)
     files: set[tuple[int, int]] = field(default_factory=set)  # (device, inode)
     found: list[RolloutFile] = field(default_factory=list)
+    unseen: set[str] = field(default_factory=set)  # folders that can't be listed
     scan: ScanFolder
     tell: Callable[[str], None]
 
@@ -109,9 +110,16 @@ def _entries(search: _Search, folder: str) -> list[os.DirEntry[str]]:
     except (FileNotFoundError, NotADirectoryError):
         return []  # it vanished a moment ago
     except OSError as error:
+        _tell_unseen(search, folder, error)
+        return []
+
+
+def _tell_unseen(search: _Search, folder: str, error: OSError) -> None:
+    """Say once of a folder that its names, or what they stand for, can't be seen."""
+    if folder not in search.unseen:
+        search.unseen.add(folder)
         why = error.strerror or type(error).__name__
         search.tell(f"{folder}: can't be listed ({why}), so the sessions in it are not seen; make it readable")
-        return []
 
 
 def _folder(search: _Search, entry: os.DirEntry[str]) -> str | None:
@@ -134,6 +142,9 @@ def _take(search: _Search, entry: os.DirEntry[str], thread_id: str, *, archived:
         if not S_ISREG(status.st_mode):
             path = _resolved_inside(search, entry.path) if entry.is_symlink() and entry.is_file() else None
             status = entry.stat()
+    except PermissionError as error:
+        _tell_unseen(search, os.path.dirname(entry.path), error)  # noqa: PTH120 - one of thousands of names
+        return
     except OSError:
         return
     if path is None:

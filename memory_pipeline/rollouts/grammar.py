@@ -13,7 +13,7 @@ import math
 import sys
 import zlib
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, ClassVar, Protocol
@@ -28,12 +28,14 @@ from memory_pipeline.rollouts.jsonl import (
     MEDIA_LEFT_OUT,
     MEDIA_RUN_BYTES,
     Crc32,
+    LineBlock,
     RawLine,
     SkippedLines,
     cut_text,
+    without_end,
 )
 from memory_pipeline.rollouts.lineage import WHOLE_FILE, OwnPart
-from memory_pipeline.rollouts.times import TOLERANCE_SECONDS, Stamps
+from memory_pipeline.rollouts.times import TOLERANCE_SECONDS, Stamps, are_usual_times
 
 Record = Mapping[str, Any]
 
@@ -52,9 +54,8 @@ class Doubt(Enum):
     PROMPT = "prompt"  # a person's prompt or the harness's words
 
 
-@dataclass(kw_only=True, slots=True)
-class Draft:
-    """An event before its turn, and perhaps its kind, is known."""
+class Draft(msgspec.Struct, kw_only=True):
+    """An event before its turn, and perhaps its kind, is known. Made for each line of talk: a dataclass is slower."""
 
     line: RawLine
     kind: EventKind
@@ -87,13 +88,14 @@ class Draft:
     def event(self) -> Event:
         """Make the event, once nothing about the draft is open."""
         line = self.line
+        start = line.byte_start
         return Event(
             self.kind,
             self.speaker,
             self.text,
             self.at,
-            line.byte_start,
-            line.byte_end,
+            start,
+            start + len(line.raw) if line.whole is None else line.byte_end,
             line.number,
             self.turn,
             self.cwd,
@@ -142,6 +144,18 @@ class SessionNotes:
                 self.started_at = at
         return at
 
+    def note_times(self, values: Sequence[Any]) -> None:
+        """Do what ``note_time`` does for each of many; where all are written as is usual, two of them tell it all."""
+        if not are_usual_times(values):
+            outermost = values
+        else:
+            outermost = (min(values), max(values))
+            ends = [self._stamps.seconds(value) for value in outermost]
+            if not all(at is not None and self.believes(at) and at <= self.now + TOLERANCE_SECONDS for at in ends):
+                outermost = values
+        for value in outermost:
+            self.note_time(value)
+
     def believes(self, at: float) -> bool:
         """Whether a time is not later than the file itself."""
         return at <= self.written_at + TOLERANCE_SECONDS
@@ -187,10 +201,6 @@ def _shown_name(written: str) -> str:
     return "".join(character for character in redact(written).text if character.isprintable())[:_NAME_CHARS]
 
 
-#: What a glance gives for a line of which nothing is left to read.
-PASSED: Record = {}
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Wanted:
     """What a reading is asked for: which part of the file, and without which turns.
@@ -216,11 +226,12 @@ class Grammar(Protocol):
 
     def __init__(self, wanted: Wanted) -> None: ...
 
-    def glance(self, raw: bytes) -> Record | None:
-        """Look at a line for what matters alone, and skip its bulk.
+    def glances(self, block: LineBlock, begin: int) -> Iterator[tuple[int, Record | None]]:
+        """Look at lines for what matters alone, skip their bulk, and pass by those of which nothing is left to read.
 
-        None: decode all of it. ``PASSED``: there is nothing to read. Else a record to be read in its stead. In a lean
-        reading the results of ordinary tools are bulk too: their text is not in the record.
+        Yields the position of each other line, with the record to be read in its stead; None: decode all of it. Each
+        is to be read before the next is asked for. In a lean reading the results of ordinary tools are bulk too: their
+        text is not in the record.
         """
         ...
 
@@ -249,12 +260,12 @@ MAX_WAITING_BYTES = 40 << 20
 #: What of it drafts in doubt may take.
 _MAX_IN_DOUBT_BYTES = MAX_WAITING_BYTES // 5
 _MAX_IN_DOUBT = 1 << 12
-_DRAFT_BYTES = 600  # a draft, or an event, without its text
+#: About how much memory a draft, or an event, takes without its text.
+EVENT_BYTES = 600
 
 
-def waiting_bytes(text: str) -> int:
-    """Give about how much memory a draft or an event with this text takes."""
-    return sys.getsizeof(text) + _DRAFT_BYTES
+def _waiting_bytes(draft: Draft) -> int:
+    return sys.getsizeof(draft.text) + EVENT_BYTES
 
 
 # Named once: to look a member up in its enum takes longer than what is done with it, for each event of a log.
@@ -294,7 +305,7 @@ class Sequencer:
     @property
     def is_settled(self) -> bool:
         """Whether nothing is held back."""
-        return not self._held
+        return not self.waiting_bytes
 
     def is_full(self) -> bool:
         """Whether as much is held back as may be: what is in doubt must be decided now, whatever may follow."""
@@ -304,19 +315,26 @@ class Sequencer:
         """Take a draft; what is certain by now is released."""
         if self.digest is not None and draft.kind in _SAID and not draft.wrapped:
             self.digest.add_line(draft.line, from_tool=draft.kind in _FROM_TOOLS)
+            if draft.kind in _FROM_TOOLS and not draft.external and not self._held:
+                return  # a reading for facts has no use of it
         if len(draft.text) > MAX_TEXT_CHARS:
             draft.shorten()
         if self._held or draft.doubt is not _CERTAIN:
             # The line's bytes are read, and hundreds of megabytes of them may have to wait.
             draft.line = draft.line.without_bytes()
             self._held.append(draft)
-            self.waiting_bytes += waiting_bytes(draft.text)
+            self.waiting_bytes += _waiting_bytes(draft)
             if self.is_full():
                 self.end_turn()
             else:
                 self._advance()
         else:
             self._release(draft)
+
+    def pass_tool_line(self, raw: bytes) -> None:
+        """Take a line of a tool's while nothing is held back, in a reading that has no use for more of it."""
+        if self.digest is not None:
+            self.digest.add_tool_line(without_end(raw))
 
     def settle_prompts(self, *, spoken: bool) -> None:
         """Decide every message in doubt: a person's prompt, or the harness's words.
@@ -370,7 +388,7 @@ class Sequencer:
                     return
                 head.kind = kind
             self._held.popleft()
-            self.waiting_bytes -= waiting_bytes(head.text)
+            self.waiting_bytes -= _waiting_bytes(head)
             self._release(head)
 
     def _kind_of_answer(self) -> EventKind | None:
@@ -427,11 +445,12 @@ class ContentDigest:
         if line.byte_end - line.byte_start > MEDIA_RUN_BYTES:
             self._with_tools.update(b"%d %b\n" % (line.byte_end - line.byte_start, line.digest(Crc32).encode()))
         elif from_tool:
-            self._add_from_tool(line.raw)
+            self.add_tool_line(line.raw)
         else:
             self._with_tools.update(b"%d\n%b" % (len(line.raw), line.raw))
 
-    def _add_from_tool(self, raw: bytes) -> None:
+    def add_tool_line(self, raw: bytes) -> None:
+        """Take in a line of a tool's from which no other draft comes, shorter than any that may hold media."""
         if len(raw) <= self._LONG:
             self._with_tools.update(b"%d\n%b" % (len(raw), raw))
         else:

@@ -22,8 +22,10 @@ import json
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from io import BytesIO
+from itertools import accumulate
 from typing import Any, Protocol
 
 import msgspec
@@ -43,6 +45,8 @@ MEDIA_LEFT_OUT = re.compile(r"\[(\d+) bytes of media left out\]")
 MEDIA_RUN_BYTES = 1 << 17
 #: The reason that a grammar counts: the line is JSON, but what it should say can't be read.
 BAD_PAYLOAD = "bad_payload"
+#: What a shape raises for a line that is not one JSON object of it.
+UNLIKE_SHAPE = (msgspec.DecodeError, RecursionError)
 _LISTED_LINES = 100
 _CUT_OFF_WITHIN = 1000  # blanks behind what is left of a torn line
 _ODD = object()
@@ -87,49 +91,45 @@ class Crc32:
         return f"{self._crc32:08x}"
 
 
-class RawLine:
-    """One line as it stands in the plain text: its number (from 1), its byte range, its bytes without the line end.
-
-    ``byte_end`` is exclusive. ``raw`` is shorter than the range where inline media was left out of it.
-    """
-
-    __slots__ = ("_digest", "byte_end", "byte_start", "number", "raw")
-
-    def __init__(self, number: int, byte_start: int, raw: bytes, whole: WholeLine | None = None) -> None:
-        """Take a line; ``whole`` tells of the whole line where ``raw`` is not all of it."""
-        self.number = number
-        self.byte_start = byte_start
-        self.raw = raw
-        self.byte_end = byte_start + (len(raw) if whole is None else whole.length)
-        self._digest = None if whole is None else whole.digest
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether ``raw`` is all of the line: nothing was left out."""
-        return len(self.raw) == self.byte_end - self.byte_start
-
-    def digest(self, new_digest: Callable[[], LineDigest]) -> str:
-        """Give a digest of all the line's bytes: of one without its media, that which the reader was asked for."""
-        if self.is_whole:
-            digest = new_digest()
-            digest.update(self.raw)
-            return digest.hexdigest()
-        if self._digest is None:
-            raise AssertionError("a line was read without digests, and is no longer whole")
-        return self._digest
-
-    def without_bytes(self) -> RawLine:
-        """Give the line as its place alone."""
-        whole = WholeLine(length=self.byte_end - self.byte_start, digest=self._digest)
-        return RawLine(self.number, self.byte_start, b"", whole)
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WholeLine:
     """What a line was before media was left out of it."""
 
     length: int
     digest: str | None  # made while it streamed by, if that was asked for
+
+
+class RawLine(msgspec.Struct):
+    """One line as it stands in the plain text: its number (from 1), its byte range, its bytes without the line end.
+
+    ``raw`` is shorter than the range where inline media was left out of it; then ``whole`` tells of the whole line.
+    Made for each line that is read: a dataclass takes twice as long to make.
+    """
+
+    number: int
+    byte_start: int
+    raw: bytes
+    whole: WholeLine | None = None
+
+    @property
+    def byte_end(self) -> int:
+        """The end of the line, exclusive."""
+        return self.byte_start + (len(self.raw) if self.whole is None else self.whole.length)
+
+    def digest(self, new_digest: Callable[[], LineDigest]) -> str:
+        """Give a digest of all the line's bytes: of one without its media, that which the reader was asked for."""
+        if self.whole is None or self.whole.length == len(self.raw):
+            digest = new_digest()
+            digest.update(self.raw)
+            return digest.hexdigest()
+        if self.whole.digest is None:
+            raise AssertionError("a line was read without digests, and is no longer whole")
+        return self.whole.digest
+
+    def without_bytes(self) -> RawLine:
+        """Give the line as its place alone."""
+        whole = self.whole or WholeLine(length=len(self.raw), digest=None)
+        return RawLine(self.number, self.byte_start, b"", whole)
 
 
 class SkippedLines:
@@ -148,17 +148,21 @@ class SkippedLines:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LineBlock:
-    """Whole lines that stand together, ``data[begin:end]``, each with its line end; or one line that spans chunks.
+    r"""Lines that stand together, each with its ``\n``; or one line that spans chunks.
 
-    The first is line ``number`` and starts at ``byte_start`` of the plain text. Blank lines are among them.
+    The first is line ``number``; each starts at one of ``byte_starts`` of the plain text. Blank lines are among them.
     """
 
     number: int
-    byte_start: int
-    data: bytes
-    begin: int
-    end: int
-    line: RawLine | None = None  # the line that spans chunks, already counted; the rest then is empty
+    byte_starts: Sequence[int]
+    raws: Sequence[bytes]
+    spanning: RawLine | None = None  # the line that spans chunks, already counted; there are no others then
+
+    def line_at(self, position: int) -> RawLine:
+        """Give one of the lines without its line end."""
+        if self.spanning is not None:
+            return self.spanning
+        return RawLine(self.number + position, self.byte_starts[position], without_end(self.raws[position]))
 
 
 class LineReader:
@@ -186,20 +190,13 @@ class LineReader:
 
     def __iter__(self) -> Iterator[RawLine]:
         for block in self.blocks():
-            if block.line is not None:
-                yield block.line
-                continue
-            begin, number = block.begin, block.number
-            while begin < block.end:
-                end = block.data.index(b"\n", begin)
-                line = self.line(number, block.byte_start + begin - block.begin, block.data[begin:end])
-                begin, number = end + 1, number + 1
+            for position in range(len(block.raws)):
+                line = self.line(block, position)
                 if line is not None:
                     yield line
-            self.last_number = number - 1
 
     def blocks(self) -> Iterator[LineBlock]:
-        """Yield the lines in blocks. The caller counts those of ``data``: in ``last_number``, and by ``line``."""
+        """Yield the lines in blocks. The caller counts those that are not blank: ``line``, ``count_decoded``."""
         byte_start = 0
         for chunk in self._chunks:
             begin, end = 0, chunk.rfind(b"\n") + 1
@@ -211,24 +208,34 @@ class LineReader:
             if begin < end and chunk[begin] in _BLANKS and chunk[begin:end].isspace():
                 # Nothing but blank lines, of which a few packed bytes may hold thousands of millions.
                 self.last_number += chunk.count(b"\n", begin, end)
-                byte_start += end - begin
             elif begin < end:
-                yield LineBlock(number=self.last_number + 1, byte_start=byte_start, data=chunk, begin=begin, end=end)
-                byte_start += end - begin
+                raws = BytesIO(chunk[begin:end]).readlines()  # the quickest way to split at these bytes alone
+                number, self.last_number = self.last_number + 1, self.last_number + len(raws)
+                starts = list(accumulate(map(len, raws), initial=byte_start))
+                yield LineBlock(number=number, byte_starts=starts, raws=raws)
+            byte_start += end - begin
             if end < len(chunk):
                 self._held.add(chunk[end:])
         if self._held.length:
             yield from self._end_held(byte_start, b"")
 
-    def line(self, number: int, byte_start: int, raw: bytes) -> RawLine | None:
+    def line(self, block: LineBlock, position: int) -> RawLine | None:
         """Count one line of a block and give it without its line end, None when it is blank or too long."""
-        if not raw or raw.isspace():
+        if block.spanning is not None:
+            return block.spanning
+        raw = block.raws[position]
+        if raw.isspace():
             return None
         self.total_lines += 1
-        if len(raw) > self._max_line_bytes:
-            self._skipped.add("too_long", number)
+        if len(raw) > self._max_line_bytes + 1:
+            self._skipped.add("too_long", block.number + position)
             return None
-        return RawLine(number, byte_start, raw[:-1] if raw.endswith(b"\r") else raw)
+        return block.line_at(position)
+
+    def count_decoded(self, block: LineBlock, lines: int) -> None:
+        """Count lines of a block that were decoded: they are not blank, nor too long, since a chunk holds them."""
+        if block.spanning is None:
+            self.total_lines += lines
 
     def _end_held(self, byte_start: int, last: bytes) -> Iterator[LineBlock]:
         self.last_number += 1
@@ -239,7 +246,7 @@ class LineReader:
             self._skipped.add("too_long", self.last_number)
         elif line is not None:
             self.total_lines += 1
-            yield LineBlock(number=self.last_number, byte_start=byte_start, data=b"", begin=0, end=0, line=line)
+            yield LineBlock(number=self.last_number, byte_starts=(byte_start,), raws=(line.raw,), spanning=line)
         self._held.clear()
 
 
@@ -317,6 +324,13 @@ class _HeldLine:
             self._pieces.append(piece)
 
 
+def without_end(raw: bytes) -> bytes:
+    """Take the line end off a line, if it has one."""
+    if not raw.endswith(b"\n"):
+        return raw
+    return raw[:-2] if raw.endswith(b"\r\n") else raw[:-1]
+
+
 def _has_too_many_values(raw: bytes) -> bool:
     """Whether a long line holds so many values that decoding them would take far more memory than the line itself."""
     if len(raw) < LONG_LINE_BYTES or raw.count(b",") + raw.count(b":") <= _MAX_VALUES:
@@ -359,25 +373,13 @@ def hash_ranges(chunks: Iterable[bytes], ranges: Iterable[tuple[int, int]]) -> d
     return hashes
 
 
-def look_at(raw: bytes, shape: msgspec.json.Decoder[Any]) -> Any:
-    """Take from a line what a shape names; the rest is skipped, though checked to be JSON.
-
-    None: it is not one JSON object of that shape. ``decode_line`` then tells what it is.
-    """
-    try:
-        value = shape.decode(raw)
-    except (msgspec.DecodeError, RecursionError):
-        return None
-    return value if len(raw) < LONG_LINE_BYTES else _with_texts_cut(value)
-
-
 def decode_line(line: RawLine, skipped: SkippedLines) -> list[dict[str, Any]]:
     """Decode a line into the records it holds: one as a rule, none when it is lost, several when they share it.
 
     Of a text longer than ``MAX_TEXT_CHARS`` the middle is left out.
     """
     records = _decode_line(line, skipped)
-    return records if len(line.raw) < LONG_LINE_BYTES else _with_texts_cut(records)
+    return records if len(line.raw) < LONG_LINE_BYTES else with_texts_cut(records)
 
 
 def _decode_line(line: RawLine, skipped: SkippedLines) -> list[dict[str, Any]]:
@@ -461,13 +463,14 @@ def cut_text(text: str) -> str:
     return f"{text[:half]}\n[{len(text) - 2 * half} characters left out]\n{text[-half:]}"
 
 
-def _with_texts_cut(value: Any) -> Any:
+def with_texts_cut(value: Any) -> Any:
+    """Cut each text in a value that is longer than ``MAX_TEXT_CHARS``."""
     if isinstance(value, str):
         return cut_text(value)
     if isinstance(value, list):
-        return [_with_texts_cut(item) for item in value]
+        return [with_texts_cut(item) for item in value]
     if isinstance(value, dict):
-        return {name: _with_texts_cut(item) for name, item in value.items()}
+        return {name: with_texts_cut(item) for name, item in value.items()}
     return value
 
 

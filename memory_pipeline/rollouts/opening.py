@@ -25,6 +25,9 @@ _MAX_ZSTD_WINDOW_BYTES = 1 << 26
 # Logs shrink to a fifth, or a twentieth. What grows further than this, behind the first megabytes, is a bomb.
 _MAX_GROWTH = 100
 _FREE_GROWTH_BYTES = 8 << 20
+# A line of the shortest logs takes five packed bytes or more. Millions of lines that take less take long to read.
+_MAX_LINES_PER_BYTE = 0.5
+_FREE_LINES = 1 << 17
 _SKIPPABLE_FRAME = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
 _FRAME_HEADER_BYTES = 18  # at most
 _BLOCK_HEADER_BYTES = 3
@@ -38,8 +41,8 @@ class PlainText:
     """The plain text of an opened rollout. ``cut`` names why reading stopped early, None when it did not.
 
     ``cut`` is ``cut_frame`` (a zstd frame is torn or damaged), ``past_limit`` (more than ``max_bytes`` of plain
-    text, or far more than what is packed can hold by rights) or ``vanished`` (the file shrank while it was read); what
-    was read before that stands.
+    text, or far more, in bytes or in lines, than what is packed can hold by rights) or ``vanished`` (the file shrank
+    while it was read); what was read before that stands.
     """
 
     def __init__(self, descriptor: int, size: int, mtime: float, *, compressed: bool, max_bytes: int) -> None:
@@ -101,7 +104,7 @@ class PlainText:
         context = zstandard.ZstdDecompressor(max_window_size=_MAX_ZSTD_WINDOW_BYTES)
         frame = None
         pieces: list[bytes] = []
-        gathered = packed = unpacked = 0
+        gathered = packed = unpacked = lines = 0
         for block in _blocks(_Packed(self._stored(CHUNK_BYTES))):
             frame = frame or context.decompressobj()
             try:
@@ -112,7 +115,11 @@ class PlainText:
                 frame = None
             packed += len(block)
             unpacked += len(plain)
-            if unpacked > _FREE_GROWTH_BYTES + _MAX_GROWTH * packed:
+            lines += plain.count(b"\n")
+            if (
+                unpacked > _FREE_GROWTH_BYTES + _MAX_GROWTH * packed
+                or lines > _FREE_LINES + _MAX_LINES_PER_BYTE * packed
+            ):
                 self.cut = PAST_LIMIT
                 frame = None
                 break

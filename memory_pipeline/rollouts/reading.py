@@ -10,9 +10,11 @@ import hashlib
 import math
 import os
 import re
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from sys import getsizeof
 
 from memory_pipeline.errors import RolloutError
 from memory_pipeline.records import Agent, Citation, Event, EventKind, RolloutFile, Source, ThreadFacts
@@ -20,17 +22,15 @@ from memory_pipeline.rollouts.citations import citation_in
 from memory_pipeline.rollouts.claude import ClaudeGrammar
 from memory_pipeline.rollouts.codex import ROLLED_BACK, CodexGrammar
 from memory_pipeline.rollouts.grammar import (
+    EVENT_BYTES,
     MAX_UNDOABLE_TURNS,
     MAX_WAITING_BYTES,
-    PASSED,
     ContentDigest,
     Draft,
     Grammar,
-    Record,
     Sequencer,
     SessionNotes,
     Wanted,
-    waiting_bytes,
 )
 from memory_pipeline.rollouts.homes import is_below
 from memory_pipeline.rollouts.jsonl import (
@@ -118,8 +118,7 @@ class RolloutReading:
         held_bytes = 0
         for batch in batches:
             held.append(batch)
-            for event in batch:
-                held_bytes += waiting_bytes(event.text)
+            held_bytes += len(batch) * EVENT_BYTES + sum([getsizeof(event.text) for event in batch])
             if held_bytes + sequencer.waiting_bytes + self._long_line_bytes > MAX_WAITING_BYTES:
                 return held, False
         return held, True
@@ -178,15 +177,12 @@ class RolloutReading:
             lines = LineReader(plain.chunks(), self._skipped, media_digest=media_digest)
             try:
                 for block in lines.blocks():
-                    if block.line is not None:
-                        if len(block.line.raw) >= LONG_LINE_BYTES:
-                            self._long_line_bytes = _DECODING_TAKES * len(block.line.raw)
-                            yield
-                            self._long_line_bytes = 0
-                        self._read_spanning_line(grammar, block.line)
+                    long_line_bytes = 0 if block.spanning is None else len(block.spanning.raw)
+                    if long_line_bytes >= LONG_LINE_BYTES:
+                        self._long_line_bytes = _DECODING_TAKES * long_line_bytes
                         yield
-                    else:
-                        yield from self._read_block(grammar, lines, block)
+                        self._long_line_bytes = 0
+                    yield from self._read_block(grammar, lines, block)
                 grammar.close()
                 yield
             finally:
@@ -200,44 +196,36 @@ class RolloutReading:
 
     def _read_block(self, grammar: Grammar, lines: LineReader, block: LineBlock) -> Iterator[None]:
         """Read the lines of a block. Stop when turns were undone, and at the end when something is ready."""
-        data, begin, number = block.data, block.begin, block.number
-        offset = block.byte_start - begin  # of the data, in the plain text
-        own_from = self._own.own_from_byte - offset
-        glance, ready, undone = grammar.glance, grammar.sequencer.ready, grammar.sequencer.undone
-        undone_before = len(undone)
-        while begin < block.end:
-            end = data.index(b"\n", begin)
-            raw = data[begin:end]
-            seen = glance(raw) if begin >= own_from else None
-            if seen is PASSED:
-                # It is neither blank nor too long: no line of a block is longer than a chunk.
-                lines.total_lines += 1
+        first_own = self._read_inherited(grammar, lines, block)
+        read, ready, undone = grammar.read, grammar.sequencer.ready, grammar.sequencer.undone
+        undecoded, undone_before = 0, len(undone)
+        for position, seen in grammar.glances(block, first_own):
+            if seen is not None:
+                read(seen, block.line_at(position))
             else:
-                line = lines.line(number, offset + begin, raw)
-                if line is not None:
-                    self._read_line(grammar, line, seen)
-            begin, number = end + 1, number + 1
+                undecoded += 1
+                self._read_whole(grammar, lines.line(block, position))
             if len(undone) != undone_before:
                 # What was said before is to be undone, and what comes next is not.
                 undone_before = len(undone)
                 yield
-        lines.last_number = number - 1
+        lines.count_decoded(block, len(block.raws) - first_own - undecoded)
         if ready:
             yield
 
-    def _read_spanning_line(self, grammar: Grammar, line: RawLine) -> None:
-        seen = grammar.glance(line.raw) if line.byte_start >= self._own.own_from_byte else None
-        if seen is not PASSED:
-            self._read_line(grammar, line, seen)
-
-    def _read_line(self, grammar: Grammar, line: RawLine, seen: Record | None) -> None:
-        if line.byte_start < self._own.own_from_byte:
-            grammar.read_inherited(line)
-        elif seen is not None:
-            grammar.read(seen, line)
-        else:
+    def _read_whole(self, grammar: Grammar, line: RawLine | None) -> None:
+        if line is not None:
             for record in decode_line(line, self._skipped):
                 grammar.read(record, line)
+
+    def _read_inherited(self, grammar: Grammar, lines: LineReader, block: LineBlock) -> int:
+        """Read those lines of a block that are copies of another thread's; give the position of the first own one."""
+        first_own = bisect_left(block.byte_starts, self._own.own_from_byte, 0, len(block.raws))
+        for position in range(first_own):
+            line = lines.line(block, position)
+            if line is not None:
+                grammar.read_inherited(line)
+        return first_own
 
 
 def _grammar_of(file: RolloutFile) -> type[Grammar]:
@@ -253,11 +241,11 @@ def grammar_for(agent: Agent) -> type[Grammar] | None:
 
 def _hash_of(plain: PlainText, start: int, end: int) -> str | None:
     digest = hashlib.sha256()
-    length = 0
+    left = end - start
     for piece in plain.stored_range(start, end):
         digest.update(piece)
-        length += len(piece)
-    return digest.hexdigest() if length == end - start else None
+        left -= len(piece)
+    return digest.hexdigest() if left == 0 else None
 
 
 def _mentions(chunks: Iterator[bytes], words: bytes) -> bool:

@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -31,6 +32,19 @@ def to_seconds(value: Any) -> float | None:
     return None
 
 
+_USUAL = b"0000-00-00T00:00:00.000Z"
+_DIGITS_AS_ZERO = bytes.maketrans(b"123456789", b"000000000")
+
+
+def are_usual_times(values: Sequence[Any]) -> bool:
+    """Whether all of some times are written as both agents write them today: then they sort as text."""
+    try:
+        written = "".join(values).encode()
+    except (TypeError, UnicodeEncodeError):
+        return False
+    return bool(values) and written.translate(_DIGITS_AS_ZERO) == _USUAL * len(values)
+
+
 class Stamps:
     """Reads the times of one log. Most records of a minute follow one another: its beginning is read once."""
 
@@ -43,11 +57,11 @@ class Stamps:
 
     def seconds(self, value: Any) -> float | None:
         """Do what ``to_seconds`` does."""
-        if type(value) is not str or len(value) != self._LENGTH or not value.isascii():
+        if type(value) is not str or len(value) != self._LENGTH:
             return to_seconds(value)
         if value[: self._MINUTE] == self._minute and value[19] == "." and value[23] == "Z":
             milliseconds = value[17:19] + value[20:23]
-            if milliseconds.isdigit() and milliseconds < "60":
+            if milliseconds.isdigit() and milliseconds.isascii() and milliseconds < "60":
                 return self._minute_at + int(milliseconds) / 1000
         return self._read(value)
 

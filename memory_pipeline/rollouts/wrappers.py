@@ -7,21 +7,33 @@ from collections.abc import Mapping
 from typing import Any
 
 #: A tag whose name is made of several words, in lower case, as programs name the blocks that they put in. Markup that
-#: a person pastes has names of one word, as a rule; losing a block with such a name is the lesser evil.
-#: Those of one word are Codex's.
+#: a person pastes has names of one word, as a rule, or shows by what stands in it that it is some: what it is not to be
+#: is a rule that a harness put in under a name that nobody knows yet. Those of one word are Codex's.
 _OPENING = re.compile(
     r"<(?P<name>[a-z][a-z0-9]*(?:[_\-][a-z0-9]+)+|[a-z]+(?: [a-z]+)+|skills?|memories|INSTRUCTIONS)(?:\s[^<>]*)?>"
+)
+# A component of a page, as against prose between tags: it has attributes, or elements of HTML inside.
+_ATTRIBUTE = re.compile(r"\s[:@#*\w\[(][\w:.\-\])]*\s*=")
+_ELEMENT = re.compile(
+    r"<(?:a|b|br|button|canvas|div|em|footer|form|h[1-6]|header|hr|i|iframe|img|input|label|li|link|main|nav|ol|option|p|"
+    r"script|section|select|slot|small|span|strong|style|svg|table|tbody|td|template|textarea|th|thead|tr|ul)\b[^<>]*>"
 )
 #: What a memory tool puts before or behind a prompt stands between tags with such a name.
 _INJECTED = re.compile(r"<([\w\-]{0,40}memor[\w\-]{0,40})(?:\s[^<>]{0,400})?>", re.IGNORECASE)
 _INJECTED_END = re.compile(r"</([\w\-]{0,40}memor[\w\-]{0,40})>\Z", re.IGNORECASE)
+_LOOKED_AT = 1 << 16
 _UNSET = ("", "0", "false", "null")
 
 
-def is_wrapped_whole(text: str) -> bool:
-    """Whether a text is nothing but blocks between tags that no person types, whatever their names are."""
+def is_wrapped_whole(text: str, *, known: re.Pattern[str] | None = None) -> bool:
+    """Whether a text is nothing but blocks between tags that no person types, whatever their names are.
+
+    Markup that a person pastes is none, unless its tag is among those ``known`` to be the harness's.
+    """
     rest = text.strip()
     while opening := _OPENING.match(rest):
+        if _is_markup(rest, opening) and not (known is not None and known.match(rest)):
+            return False
         closing = f"</{opening['name']}>"
         if rest.endswith(closing):
             return True
@@ -30,6 +42,14 @@ def is_wrapped_whole(text: str) -> bool:
             return False
         rest = rest[found + len(closing) :].lstrip()
     return False
+
+
+def _is_markup(text: str, opening: re.Match[str]) -> bool:
+    if "-" not in opening["name"]:
+        return False  # a component's name has a hyphen
+    inner = text[opening.end() : opening.end() + _LOOKED_AT].strip()
+    is_empty = inner.startswith(f"</{opening['name']}>")
+    return is_empty or bool(_ATTRIBUTE.search(opening.group()) or _ELEMENT.search(inner))
 
 
 def is_cut_block(text: str, opening: re.Match[str]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
@@ -697,6 +698,131 @@ def test_what_is_no_secret_stays_byte_for_byte(text: str) -> None:
     assert masked.counts == {}
 
 
+OF_PROGRAMS = [
+    ("unzip -P Fake7word a.zip", "Fake7word"),
+    ("unzip -Phunter2 a.zip", "hunter2"),
+    ("zip -r -P hunter2 a.zip src", "hunter2"),
+    ("7z x -pFake7word a.7z", "Fake7word"),
+    ("7z x -p Fake7word a.7z", "Fake7word"),
+    ("7za a -phunter2 a.7z src", "hunter2"),
+    ("unrar x -phunter2 a.rar", "hunter2"),
+    ("rar a -hphunter2 a.rar src", "hunter2"),
+    ('sqlcmd -S db -U sa -P Fake7word -Q "select 1"', "Fake7word"),
+    ("ldapsearch -x -D cn=admin,dc=x -w hunter2 -b dc=x", "hunter2"),
+    ("ldapmodify -D cn=admin -w 'hunter2' -f a.ldif", "hunter2"),
+    ("sudo -S ls <<< hunter2", "hunter2"),
+    ('sudo -k -S apt update <<<"hunter2"', "hunter2"),
+    ("echo hunter2 | sudo -S ls", "hunter2"),
+    ("echo 'hunter2' | sudo -kS apt update", "hunter2"),
+    ("printf '%s\\n' hunter2 | sudo -S ls", "hunter2"),
+    ("printf 'hunter2\\n' | sudo -S ls", "hunter2"),
+    ("smbclient //host/share -U kim%hunter2", "hunter2"),
+    ("htpasswd -nb kim hunter2", "hunter2"),
+    ("htpasswd -bc .htpasswd kim hunter2", "hunter2"),
+    ("curl -u kim:hunter2 https://x.example", "hunter2"),
+    ("sshpass -p hunter2 ssh kim@x.example", "hunter2"),
+    ("mysql -u root -phunter2 shop", "hunter2"),
+    ("docker login -u kim -p hunter2 r.example", "hunter2"),
+    ("PGPASSWORD=hunter2 psql shop", "hunter2"),
+    ("openssl rsa -in k.pem -passin pass:hunter2", "hunter2"),
+    ("login with kim:Fake7word", "Fake7word"),
+    ("log in as kim / Fake7word", "Fake7word"),
+    ("Sign in with kim:Fake7word on staging", "Fake7word"),
+    ('variable "db_password" {\n  type    = string\n  default = "swordfish"\n}', "swordfish"),
+    ('variable "api_key" {\n  validation { condition = true }\n  default = "fakefake1"\n}', "fakefake1"),
+]
+OF_NO_PROGRAM = [
+    "unzip -p a.zip readme.txt",
+    'unzip -P "$PW" a.zip',
+    "unzip a.zip && grep -P foo b.txt",
+    "7z x -p a.7z",
+    "7z l -slt a.7z",
+    "rar x a.rar out/",
+    "sqlcmd -S db -E -i script.sql",
+    "sqlcmd -P $PW -Q x",
+    "ldapsearch -x -W -D cn=admin -H ldap://x.example",
+    "sudo -S ls",
+    'sudo -S ls <<< "$PW"',
+    "cat <<< hello",
+    "echo hello | sudo tee /etc/motd",
+    "printf '%s' done | tee out.txt",
+    "smbclient -L //host -U kim",
+    "htpasswd -n kim",
+    "login with kim",
+    "log in as admin: see docs",
+    "login with OAuth2",
+    "log in at https://x.example:8443/v1",
+    "sign in with GitHub: click here",
+    "docker run -p 8080:80 nginx",
+    'variable "region" {\n  default = "eu-west-1"\n}',
+    'variable "token_ttl" {\n  default = "3600s"\n}',
+    'variable "db_password" {\n  default = "changeme"\n}',
+    'variable "db_password" {\n  type = string\n}',
+    "unzip -l 0a1b2c3d-1111-4222-8333-444455556601.zip",
+    "ldapsearch dn 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b v1.2.3 src/ldap/w.py",
+]
+OF_OTHER_LANGUAGES = [
+    ("contraseña: gatito", "gatito"),
+    ("la contraseña es gatito", "gatito"),
+    ("Passwort: sonnenschein", "sonnenschein"),
+    ("Das Passwort lautet sonnenschein.", "sonnenschein"),
+    ("le mot de passe est soleil", "soleil"),
+    ("mot de passe : soleil", "soleil"),
+    ("senha: gatinho", "gatinho"),
+    ("密码是 welcome", "welcome"),
+    ("密码：welcome", "welcome"),
+    ("пароль: солнышко", "солнышко"),
+    ("пароль — солнышко", "солнышко"),
+    ("パスワード: himitsu", "himitsu"),
+    ("パスワードは himitsu です", "himitsu"),
+]
+SAID_IN_OTHER_LANGUAGES = [
+    "contraseña: obligatoria",
+    "la contraseña es demasiado corta",
+    "contraseña olvidada",
+    "Passwort: erforderlich",
+    "Passwort: mindestens acht Zeichen",
+    "Das Passwort ist falsch",
+    "das Passwort vergessen",
+    "le mot de passe est incorrect",
+    "mot de passe : obligatoire",
+    "senha: obrigatória",
+    "密码错误",
+    "密码不能为空",
+    "пароль неверный",
+    "пароль: обязательное поле",
+    "пароль — это строка",
+    "パスワードを忘れた",
+    "パスワードは8文字以上です",
+]
+
+
+@pytest.mark.parametrize(("text", "secret"), OF_PROGRAMS)
+def test_a_secret_that_a_program_is_given_is_masked(text: str, secret: str) -> None:
+    """Options, here-strings, pipes and defaults that hold a password lose it, and nothing else."""
+    masked = redact(text)
+
+    assert re.sub(r"\[redacted:[a-z]+\]", "[]", masked.text) == text.replace(secret, "[]")
+
+
+@pytest.mark.parametrize("text", OF_NO_PROGRAM)
+def test_the_same_option_without_a_secret_stays(text: str) -> None:
+    """Another program's option, a reference, a prompt, a port and an id are left alone."""
+    assert redact(text).text == text
+
+
+@pytest.mark.parametrize(("text", "secret"), OF_OTHER_LANGUAGES)
+def test_a_password_that_is_a_word_is_masked_in_other_languages(text: str, secret: str) -> None:
+    """What other languages call a password tells of one, be the value a word."""
+    assert redact(text).text == text.replace(secret, "[redacted:password]")
+
+
+@pytest.mark.parametrize("text", SAID_IN_OTHER_LANGUAGES)
+def test_a_sentence_about_a_password_stays_in_other_languages(text: str) -> None:
+    """What a password must be like, or that it is wrong, is no password."""
+    assert redact(text).text == text
+
+
 @pytest.mark.parametrize("quote", ["", '"'])
 def test_a_very_long_value_is_masked_to_its_end(quote: str) -> None:
     """No tail of a long secret is left."""
@@ -924,6 +1050,16 @@ def test_lines_do_not_change_each_other(secret_line: str, harmless_line: str) ->
         "kennwort ",
         "пароль от ",
         "パスワードは",
+        "zip -P ",
+        "7z a -pa ",
+        "ldapsearch -w ",
+        "sudo -S a <<< ",
+        "printf a | ",
+        "smbclient -U a%",
+        "htpasswd -nb a ",
+        "login with a:",
+        'variable "token" { ',
+        "contraseña es ",
     ],
 )
 def test_time_grows_with_the_length_alone(piece: str) -> None:

@@ -7,6 +7,7 @@ import os
 import threading
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rollout_logs import START, ClaudeSession, CodexSession, thread_id_of
@@ -238,6 +239,22 @@ def test_a_missing_home_is_one_sentence_and_stops_nobody(machine: Machine) -> No
     assert found.threads == 1
     assert len(found.problems) == 1
     assert "/nowhere/claude" in found.problems[0]
+
+
+def test_a_folder_that_can_not_be_listed_is_counted_and_told(machine: Machine) -> None:
+    """What lies in it is not seen, which nobody would notice otherwise; the other logs are indexed."""
+    _session().write(machine.codex)
+    locked = machine.codex / "sessions" / "locked"
+    locked.mkdir()
+
+    def scan(folder: str) -> Any:
+        if folder == str(locked):
+            raise PermissionError(13, "Permission denied")
+        return os.scandir(folder)
+
+    found = index_rollouts(machine.config, machine.store, FixedClock(), scan=scan)
+    assert (found.threads, found.unlistable) == (1, 1)
+    assert str(locked) in found.problems[0]
 
 
 def test_a_disabled_source_is_not_looked_at(machine: Machine) -> None:

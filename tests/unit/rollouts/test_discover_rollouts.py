@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +114,35 @@ def test_a_missing_home_yields_nothing_and_is_explained(tmp_path: Path, agent: A
     assert str(missing) in (home_problem(agent, str(missing)) or "")
     assert "not a folder" in (home_problem(agent, str(touch(tmp_path / "file"))) or "")
     assert home_problem(agent, str(tmp_path)) is None
+
+
+class _Barred:
+    """A name in a folder that may be listed, but not looked into."""
+
+    def __init__(self, entry: os.DirEntry[str]) -> None:
+        self.name, self.path = entry.name, entry.path
+        self.is_dir = entry.is_dir
+        self.is_symlink = entry.is_symlink
+
+    def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
+        """Refuse."""
+        raise PermissionError(13, "Permission denied")
+
+
+def test_a_folder_whose_files_can_not_be_looked_at_is_told_once(tmp_path: Path) -> None:
+    """Its names alone can be read: the sessions behind them are not seen, and one sentence says so."""
+    for name in ("1", "2"):
+        touch(tmp_path / "sessions" / f"rollout-2026-01-02T03-04-0{name}-{ONE}.jsonl")
+
+    @contextmanager
+    def scan(folder: str) -> Iterator[Any]:
+        with os.scandir(folder) as entries:
+            yield (_Barred(entry) for entry in entries)
+
+    told: list[str] = []
+    assert list(find_rollouts(Agent.CODEX, str(tmp_path), tell=told.append, scan=scan)) == []
+    assert len(told) == 1
+    assert f"{tmp_path}/sessions" in told[0]
 
 
 @pytest.mark.parametrize("agent", [Agent.CODEX, Agent.CLAUDE])

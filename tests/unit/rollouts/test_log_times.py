@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory_pipeline.rollouts.grammar import SessionNotes
 from memory_pipeline.rollouts.times import Stamps, to_seconds
 
 MOMENT = 1767323045.0  # 2026-01-02T03:04:05Z
@@ -69,3 +70,20 @@ def test_the_stamps_of_a_log_mean_what_each_means_alone(written: list[str]) -> N
     stamps = Stamps()
     for stamp in written:
         assert stamps.seconds(stamp) == pytest.approx(to_seconds(stamp), abs=1e-6)
+
+
+_VALUES = st.one_of(
+    _STAMPS, _STAMPS, _STAMPS, _DAMAGED, st.sampled_from([None, 1767323045, "2026-01-02T03:04:05+05:00"])
+)
+_MOMENTS = st.one_of(st.just(math.inf), st.floats(946_684_700, 1_767_323_050))
+
+
+@given(st.lists(_VALUES, max_size=12), _MOMENTS, _MOMENTS)
+def test_many_times_noted_at_once_tell_what_each_would(written: list[Any], written_at: float, now: float) -> None:
+    """Of usual stamps the first and the last tell it all, unless the file, or we, are older than one of them."""
+    at_once, one_by_one = (SessionNotes(written_at=written_at, now=now) for _ in range(2))
+    at_once.note_times(written)
+    for value in written:
+        one_by_one.note_time(value)
+    for name in ("started_at", "last_at", "newest_at"):
+        assert getattr(at_once, name) == pytest.approx(getattr(one_by_one, name), abs=1e-6)

@@ -102,3 +102,69 @@ def test_an_answer_and_a_prompt_that_only_events_tell_both_stand(codex: Logs) ->
     """Neither waits for the other."""
     lines = [META, said("fix it"), told("fix it"), item("Fixed."), told("next"), DONE]
     assert sorted(event.text for event in codex.events(lines)) == ["Fixed.", "fix it", "next"]
+
+
+RUN = row("response_item", type="function_call", name="exec_command", arguments='{"cmd":"make"}', call_id="c1")
+OTHER = row("response_item", type="function_call", name="exec_command", arguments='{"cmd":"ls"}', call_id="c2")
+
+
+def ended(shape: str, call_id: str = "c1", text: str = "two warnings") -> dict[str, Any]:
+    """Give the event, or the item, that tells how a command ended and what it printed."""
+    report = {"aggregated_output": text, "exit_code": 2, "status": "failed", "command": ["bash", "-lc", "make"]}
+    if shape == "event":
+        return row("event_msg", type="exec_command_end", call_id=call_id, **report)
+    command = {"type": "CommandExecution", "id": call_id, "source": "unified_exec_startup", **report}
+    return row("event_msg", type="item_completed", item=command)
+
+
+def printed(call_id: str = "c1", text: str = "two warnings") -> dict[str, Any]:
+    """Give the output itself."""
+    output = f"Process exited with code 2\nOutput:\n{text}"
+    return row("response_item", type="function_call_output", call_id=call_id, output=output)
+
+
+def results(events: list[Any]) -> list[tuple[str, str | None, int | None]]:
+    """Tell what tools printed: the words, the call and the exit code."""
+    return [(event.text, event.call_id, event.exit_code) for event in events if event.kind.value == "tool_result"]
+
+
+@pytest.mark.parametrize("shape", ["event", "item"])
+@pytest.mark.parametrize("lost", [[torn(printed())], []], ids=["torn", "missing"])
+def test_an_output_whose_line_is_lost_is_told_by_its_event(codex: Logs, shape: str, lost: list[Any]) -> None:
+    """The words and the exit code stand, with the event's own line as evidence."""
+    events = codex.events([META, said("build it"), RUN, ended(shape), *lost, answered("It warns."), DONE])
+    assert results(events) == [("two warnings", "c1", 2)]
+    (result,) = (event for event in events if event.kind.value == "tool_result")
+    raw = codex.path.read_bytes()[result.byte_start : result.byte_end]
+    assert json.loads(raw)["payload"]["type"] in ("exec_command_end", "item_completed")
+
+
+def test_an_output_whose_line_was_torn_stands_before_what_follows_it(codex: Logs) -> None:
+    """The order of the log is kept."""
+    lines = [META, said("go"), RUN, ended("item"), torn(printed()), answered("It warns."), DONE]
+    assert [event.text for event in codex.events(lines)] == ["go", "make", "two warnings", "It warns."]
+
+
+@pytest.mark.parametrize("shape", ["event", "item"])
+def test_an_output_that_is_there_counts_once(codex: Logs, shape: str) -> None:
+    """Also when another line was lost between the event and the output, of two commands that ran at once."""
+    ends = [ended(shape), ended(shape, "c2", "a.txt")]
+    lines = [
+        META,
+        said("go"),
+        RUN,
+        OTHER,
+        *ends,
+        torn(META),
+        printed("c2", "a.txt"),
+        printed(),
+        answered("Done."),
+        DONE,
+    ]
+    assert sorted(results(codex.events(lines))) == [("a.txt", "c2", 2), ("two warnings", "c1", 2)]
+
+
+def test_a_command_that_ends_after_its_first_output_is_told_once(codex: Logs) -> None:
+    """A command left running gives its output line first; the event that ends it later repeats nothing."""
+    lines = [META, said("go"), RUN, printed(text="still running"), ended("item"), DONE, said("next")]
+    assert [text for text, _, _ in results(codex.events(lines))] == ["still running"]

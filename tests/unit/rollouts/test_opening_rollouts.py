@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import random
 import socket
 import tempfile
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -153,6 +155,35 @@ def test_a_decompression_bomb_is_cut_early_and_in_small_pieces(codex: Logs, unit
     assert sum(sizes) <= (8 << 20) + 100 * len(packed)
     assert max(sizes) < 3 * CHUNK_BYTES
     assert plain.cut == "past_limit"
+
+
+@pytest.mark.parametrize("unit", [b"\n", b"{}\n", b'{"a":1}\n'])
+def test_a_bomb_of_lines_is_cut_before_it_takes_long(codex: Logs, unit: bytes) -> None:
+    """Each line costs work, however short: no more are read than a log of that packed size can hold, and it is told."""
+    packed = bomb(unit) + zstandard.ZstdCompressor().compress(os.urandom(1 << 16))
+    file = zst(codex, packed)
+    with open_rollout(file, str(codex.home), max_bytes=1 << 30) as plain:
+        lines = sum(chunk.count(b"\n") for chunk in plain.chunks())
+    assert lines <= (1 << 17) + len(packed)
+    reading = read_events(file, str(codex.home), max_bytes=1 << 30)
+    assert list(reading) == []
+    assert reading.skipped_lines["past_limit"] == 1
+
+
+def test_a_packed_log_of_the_shortest_lines_is_read_whole(codex: Logs) -> None:
+    """Lines that differ by their time alone pack to a few bytes each, and are no bomb."""
+    moment, steps = datetime(2026, 1, 2, tzinfo=UTC), random.Random(7)
+    lines = []
+    for _ in range(160_000):
+        moment += timedelta(milliseconds=steps.randint(20, 400))
+        lines.append(
+            f'{{"timestamp":"{moment.isoformat()}","type":"event_msg","payload":{{"type":"agent_reasoning"}}}}\n'
+        )
+    log = "".join(lines).encode()
+    packed = zst(codex, zstandard.ZstdCompressor().compress(log))
+    with open_rollout(packed, str(codex.home), max_bytes=1 << 30) as plain:
+        assert sum(len(chunk) for chunk in plain.chunks()) == len(log)
+    assert plain.cut is None
 
 
 def test_max_bytes_binds_a_packed_log_too(codex: Logs) -> None:

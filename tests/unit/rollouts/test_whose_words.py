@@ -47,6 +47,7 @@ def prompts(logs: Logs, *lines: dict[str, Any]) -> list[str]:
 
 
 UNKNOWN_WRAPPERS = [
+    f"<some-new-hint>\nUse <Tab> and <b. {RULE}\n</some-new-hint>",
     f"<recommended_plugins>\n{RULE}\n</recommended_plugins>",
     f'<codex_internal_context source="goal">\n{RULE}\n</codex_internal_context>',
     f"<some-new-hint>{RULE}</some-new-hint>",
@@ -69,6 +70,10 @@ OF_THE_PERSON = [
     f"{RULE} <error_log>boom</error_log>",
     f"<error_log> is what we call it. {RULE}",
     f"<MyComponent>{RULE}</MyComponent>",
+    f"<my-component>\n  <button>{RULE}</button>\n</my-component>",
+    f'<my-component title="x">{RULE}</my-component>',
+    f'<my-component :items="rows" @click="go()">\n{RULE}\n</my-component>',
+    "<my-component></my-component>",
     f"# AGENTS.md instructions are ignored here. {RULE}",
     f"<skill> is not read. {RULE}",
 ]
