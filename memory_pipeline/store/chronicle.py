@@ -24,6 +24,7 @@ from memory_pipeline.store.connection import immediate
 KEPT_DAYS = 90
 #: And so are the oldest ones above this number.
 KEPT_LINES = 200_000
+_WITHDRAWING = ", ".join(f"'{gate}'" for gate in sorted(WITHDRAWING_GATES))
 #: Longest message of a fault that is kept, in characters.
 _REASON_CHARS = 300
 
@@ -42,7 +43,7 @@ class Chronicle:
             """
             SELECT * FROM chronicle
             WHERE (:thread_id IS NULL OR thread_id = :thread_id) AND (:since IS NULL OR at >= :since)
-            ORDER BY at DESC, line_id DESC LIMIT :limit
+            ORDER BY line_id DESC LIMIT :limit
             """,
             {"thread_id": thread_id, "since": since, "limit": -1 if limit is None else limit},
         )
@@ -154,17 +155,24 @@ def note(
 
 def note_gates(connection: sqlite3.Connection, gates: Mapping[str, Gate | None], *, now: float | None) -> None:
     """Write down which gates close and open; to be called before they are stored, inside the caller's transaction."""
-    for thread_id, gate in gates.items() if now is not None else ():
-        row = connection.execute("SELECT gate FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()
-        if row is None or row["gate"] == gate:
-            continue
-        if gate is None:
-            note(connection, thread_id, Happened.OPENED, now=now)
-            continue
-        note(connection, thread_id, Happened.GATED, now=now, gate=gate)
-        if gate in WITHDRAWING_GATES and row["gate"] not in WITHDRAWING_GATES:
-            count = connection.execute(
-                "SELECT count(*) FROM entries WHERE thread_id = ? AND withdrawn_at IS NULL", (thread_id,)
-            ).fetchone()[0]
-            if count:
-                note(connection, thread_id, Happened.WITHDRAWN, now=now, count=count)
+    if now is None:
+        return
+    connection.executemany(
+        """
+        INSERT INTO chronicle (at, thread_id, what, gate)
+        SELECT ?, thread_id, ?, ? FROM threads WHERE thread_id = ? AND gate IS NOT ?
+        """,
+        [
+            (now, Happened.OPENED if gate is None else Happened.GATED, gate, thread_id, gate)
+            for thread_id, gate in gates.items()
+        ],
+    )
+    connection.executemany(
+        f"""
+        INSERT INTO chronicle (at, thread_id, what, count)
+        SELECT ?, t.thread_id, '{Happened.WITHDRAWN}', count(*)
+        FROM threads AS t JOIN entries AS e ON e.thread_id = t.thread_id AND e.withdrawn_at IS NULL
+        WHERE t.thread_id = ? AND (t.gate IS NULL OR t.gate NOT IN ({_WITHDRAWING})) GROUP BY t.thread_id
+        """,
+        [(now, thread_id) for thread_id, gate in gates.items() if gate in WITHDRAWING_GATES],
+    )

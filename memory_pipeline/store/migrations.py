@@ -351,8 +351,7 @@ _CHRONICLE = (
         reason TEXT
     ) STRICT
     """,
-    "CREATE INDEX chronicle_by_thread ON chronicle (thread_id, at)",
-    "CREATE INDEX chronicle_by_time ON chronicle (at)",
+    "CREATE INDEX chronicle_by_thread ON chronicle (thread_id)",
 )
 
 _CHORES = (
