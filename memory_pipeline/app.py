@@ -135,6 +135,7 @@ class App:
             except Exception as error:
                 tell(level=logging.ERROR, action="pass", outcome="failed", fault=type(error).__name__)
                 raise
+            self._was_mended = False
             tell(**_pass_fields(counts))
         problem = self._write_metrics(counts)
         return _with_problems(counts, after=(problem,) if problem else ())
