@@ -126,7 +126,8 @@ def _cost(document: Mapping[str, Any], _command: Command) -> Iterator[str]:
         return
     yield f"Tokens:    {_used(tokens['last_day'], tokens['daily_cap'])} in the last day"
     yield f"           {_used(tokens['last_week'], tokens['weekly_cap'])} in seven days"
-    holds = [document["paid_hold"]] if document["paid_hold"] else document["project_holds"][:_MOST_LISTED]
+    holds = [document["paid_hold"]] if document["paid_hold"] else []
+    holds += document["project_holds"][:_MOST_LISTED]
     for number, hold in enumerate(holds):
         yield f"{'Paid work:' if number == 0 else '':11}{hold['reason']}"
     if not holds and not document["rate_limit"]["snapshots"]:
