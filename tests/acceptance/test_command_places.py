@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from command import Machine, below, contents, rows_of, session
+from command import Machine, contents, rows_of, session
 from rollout_logs import thread_id_of
 
 RULE = "From now on always run make lint before you commit."
@@ -118,18 +118,18 @@ def test_a_state_folder_without_permission_to_write_is_one_line(machine: Machine
 @pytest.mark.parametrize(
     "content", [b"this is no database, whatever its name says " * 40, b"SQLite format 3\0" + b"\0" * 9000]
 )
-def test_a_database_that_is_none_is_one_line_and_is_not_overwritten(machine: Machine, content: bytes) -> None:
-    """The line names the file; the exit code is 1; neither it nor the memories beside it are touched."""
+def test_a_database_that_is_none_is_set_aside_and_told(machine: Machine, content: bytes) -> None:
+    """One line says what was done; the file is kept as it was; memories and MEMORY.md are as before."""
     session(1, RULE).write(machine.codex)
     machine.run("run", "--json")
-    memories = below(machine.memories)
+    memories, listed = contents(machine.memories), machine.memory_list()
     machine.database.write_bytes(content)
-    for words in (("run", "--json"), ("memory", "list", "--json")):
-        ran = machine.run(*words)
-        assert ran.code == 1
-        assert str(machine.database) in ran.complaint
-    assert machine.database.read_bytes() == content
-    assert below(machine.memories) == memories
+    ran = machine.run("run", "--json")
+    assert ran.code == 0
+    assert f"{machine.database}: the database was damaged" in ran.complaint
+    assert contents(machine.memories) == memories
+    assert machine.memory_list() == listed
+    assert [path.read_bytes() for path in machine.state.glob("set-aside/*/memory.db")] == [content]
 
 
 def test_a_folder_in_place_of_the_database_is_one_line(machine: Machine) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sqlite3
 import stat
@@ -17,11 +18,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kept_state import KeptState
 
+from memory_pipeline.config import BudgetConfig
 from memory_pipeline.errors import LockedError
 from memory_pipeline.forget.selection import Selector
 from memory_pipeline.pipeline import PassOptions
 from memory_pipeline.records import Phase2Outcome
-from memory_pipeline.safekeeping.recover import mend_database, set_aside_in
+from memory_pipeline.safekeeping.backup import back_up
+from memory_pipeline.safekeeping.recover import mend_database, move_database, new_set_aside, set_aside_in
 from memory_pipeline.store.opening import alone
 
 LINT = "Always run make lint before you commit"
@@ -335,3 +338,89 @@ def test_whatever_bytes_are_flipped_the_next_passes_end_well(once: KeptState, pl
     # A letter that became another one can't be told from what was written.
     assert len(kept.statements()) == 2
     assert kept.handbook().startswith("# Task Group: ")
+
+
+# --- a start that was cut off, and what was spent ---
+
+
+def _spend(kept: KeptState, tokens: int) -> None:
+    with kept.open() as app:
+        app.store.ledger.reserve(
+            tokens=tokens,
+            daily_cap=0,
+            weekly_cap=0,
+            phase="phase1",
+            thread_id=None,
+            scope=None,
+            model="m",
+            now=kept.clock.now(),
+        )
+
+
+def _spent(kept: KeptState) -> int:
+    with kept.open() as app:
+        return app.store.ledger.spent(since=kept.clock.now() - 86_400)
+
+
+def _with_a_cap(kept: KeptState) -> None:
+    config = kept.config
+    model = dataclasses.replace(config.model, provider="openai", extract_model="m")
+    kept.config = dataclasses.replace(config, model=model, budget=BudgetConfig(daily_tokens=1000, weekly_tokens=5000))
+
+
+def _damage_table(kept: KeptState, table: str) -> None:
+    plain = sqlite3.connect(kept.database)
+    root = plain.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)).fetchone()[0]
+    plain.close()
+    content = bytearray(kept.database.read_bytes())
+    content[(root - 1) * 4096 : (root - 1) * 4096 + 8] = b"\xa5" * 8
+    kept.database.write_bytes(content)
+    kept.database.with_name("database.suspect").touch()
+
+
+def test_a_start_that_was_cut_off_with_the_database_set_aside_is_gone_on_from(kept: KeptState) -> None:
+    """Killed with no database in its place, the next start puts one there, with what was spent."""
+    _spend(kept, 321)
+    move_database(kept.database, new_set_aside(kept.config, reason="a test", now=kept.clock.now()))
+    assert not kept.database.exists()
+    assert kept.statements() == {LINT, PUSH}
+    assert _spent(kept) == 321
+    (aside,) = set_aside_in(kept.config)
+    assert aside.is_mended
+
+
+def test_what_a_damaged_database_tells_of_the_spending_is_carried_over(kept: KeptState) -> None:
+    """The backup knows nothing of it, the damaged file does: the budget is not opened anew."""
+    _with_a_cap(kept)
+    _spend(kept, 321)
+    _damage_table(kept, "memories")
+    assert _spent(kept) == 321
+    assert len(set_aside_in(kept.config)) == 1
+
+
+def test_spending_that_nothing_tells_of_counts_as_a_whole_cap(kept: KeptState) -> None:
+    """When the ledger itself can't be read, paid work holds rather than spend twice; offline work goes on."""
+    _with_a_cap(kept)
+    _spend(kept, 321)
+    zero(kept.database)
+    assert _spent(kept) == 5000
+    assert "counts as spent" in set_aside_in(kept.config)[0].told
+
+
+def test_without_a_cap_nothing_is_booked(kept: KeptState) -> None:
+    """Where nothing is paid for, there is nothing to hold."""
+    zero(kept.database)
+    assert _spent(kept) == 0
+
+
+def test_a_session_that_was_disabled_stays_disabled(kept: KeptState) -> None:
+    """The backup tells what the person switched off."""
+    with kept.open() as app:
+        thread = app.store.threads.every()[0].thread_id
+        app.store.threads.set_disabled(thread, disabled=True)
+        back_up(kept.config, app.store, kept.clock, None)
+    zero(kept.database)
+    with kept.open() as app:
+        found = app.store.threads.get(thread)
+    assert found is not None
+    assert found.disabled_by_person
