@@ -38,7 +38,7 @@ from memory_pipeline.phase2.lint import lint
 from memory_pipeline.phase2.publish import OnStep
 from memory_pipeline.pipeline import PassOptions, Pipeline
 from memory_pipeline.recall.why import Explanation, explain
-from memory_pipeline.records import Agent, JournalRecord, Phase2Counts, RunCounts
+from memory_pipeline.records import Agent, JournalRecord, Phase2Counts, Phase2Outcome, RunCounts
 from memory_pipeline.redact import Redacted, redact
 from memory_pipeline.review.run import Review
 from memory_pipeline.rollouts.codex_home import check_codex_home
@@ -137,7 +137,8 @@ class App:
                 tell(level=logging.ERROR, action="pass", outcome="failed", fault=type(error).__name__)
                 raise
             self._was_mended = False
-            tell(**_pass_fields(counts))
+            # A pass without news, of which there may be one a minute, writes nothing unless everything is wanted.
+            tell(level=logging.DEBUG if _is_idle(counts) else logging.INFO, **_pass_fields(counts))
         problem = self._write_metrics(counts)
         return _with_problems(counts, after=(problem,) if problem else ())
 
@@ -408,6 +409,11 @@ class App:
 def _with_problems(counts: RunCounts, *, before: Sequence[str] = (), after: Sequence[str] = ()) -> RunCounts:
     phase1 = dataclasses.replace(counts.phase1, problems=(*before, *counts.phase1.problems, *after))
     return dataclasses.replace(counts, phase1=phase1)
+
+
+def _is_idle(counts: RunCounts) -> bool:
+    done_nothing = (Phase2Outcome.NO_CHANGES, Phase2Outcome.NO_INPUTS, Phase2Outcome.SKIPPED)
+    return not counts.phase1.claimed and counts.phase2.outcome in done_nothing
 
 
 def _pass_fields(counts: RunCounts) -> dict[str, Any]:

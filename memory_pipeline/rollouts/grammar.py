@@ -451,6 +451,8 @@ class ContentDigest:
 
     def add_tool_line(self, raw: bytes) -> None:
         """Take in a line of a tool's from which no other draft comes, shorter than any that may hold media."""
+        if self._with_tools is self._digest:
+            self._with_tools = self._digest.copy()
         if len(raw) <= self._LONG:
             self._with_tools.update(b"%d\n%b" % (len(raw), raw))
         else:

@@ -320,12 +320,23 @@ def test_the_log_file_holds_no_word_of_anything(machine: Machine) -> None:
 
 def test_a_pass_is_one_line_of_the_log_file_with_its_counts(filled: Machine) -> None:
     """Runs are told apart by their id; the file is private."""
+    session(2, "From now on always write commit messages in Latin.").write(filled.codex)
     filled.run("run")
     passes = [line for line in log_lines(filled) if line["action"] == "pass"]
-    assert [(line["outcome"], line["succeeded"]) for line in passes] == [("consolidated", 1), ("no_changes", 0)]
+    assert [(line["outcome"], line["succeeded"]) for line in passes] == [("consolidated", 1)] * 2
     assert len({line["run"] for line in passes}) == 2
     logs = filled.state / "logs"
     assert (logs.stat().st_mode & 0o777, (logs / "memory-pipeline.log").stat().st_mode & 0o777) == (0o700, 0o600)
+
+
+def test_a_pass_without_news_is_logged_only_when_everything_is_wanted(filled: Machine) -> None:
+    """There may be one a minute, for months."""
+    before = log_lines(filled)
+    filled.run("run")
+    assert log_lines(filled) == before
+    filled.configure(logging={"level": "debug"})
+    filled.run("run")
+    assert [line["outcome"] for line in log_lines(filled)[len(before) :]] == ["began", "no_changes"]
 
 
 def test_figures_are_written_after_each_pass_and_printed_on_demand(machine: Machine) -> None:

@@ -161,9 +161,7 @@ def test_what_was_spent_since_the_backup_stays_booked(kept: KeptState) -> None:
     path = _backup(kept)
     now = kept.clock.now()
     with kept.open() as app:
-        app.store.ledger.reserve(
-            tokens=700, daily_cap=0, weekly_cap=0, phase="phase1", thread_id=None, scope=None, model="m", now=now
-        )
+        app.store.ledger.reserve(tokens=700, caps=(), phase="phase1", thread_id=None, scope=None, model="m", now=now)
     restore(kept.config, path, kept.clock)
     with kept.open() as app:
         assert app.store.ledger.spent(since=now - DAY) == 700
