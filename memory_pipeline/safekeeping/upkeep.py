@@ -9,6 +9,8 @@ from memory_pipeline.safekeeping.backup import back_up_if_due
 from memory_pipeline.store.store import Store
 
 _DAILY = "upkeep"
+#: Paid calls older than this are kept as sums a day: no cap looks further back than a week.
+_CALLS_KEPT_DAYS = 400
 
 
 def keep_up(config: Config, store: Store, clock: Clock) -> list[str]:
@@ -29,5 +31,6 @@ def _do_daily(store: Store, *, now: float) -> None:
         return
     if not store.upkeep.find_faults():
         store.upkeep.tidy(now=now)
+        store.ledger.fold(before=now - _CALLS_KEPT_DAYS * DAY_SECONDS)
         store.upkeep.give_room_back()
         store.upkeep.note_done(_DAILY, now=now)
