@@ -24,6 +24,8 @@ logger = logging.getLogger(__name__)
 
 #: The longest wait without a look at the clock, in seconds: it may have been set, or the machine may have slept.
 LOOK_EVERY_SECONDS = 30.0
+#: A pass in between, for jobs that another run left behind, comes no sooner than so long after the last one.
+LEAST_BETWEEN_SECONDS = 60.0
 
 
 @contextmanager
@@ -136,12 +138,15 @@ class Daemon:
         *,
         load: Callable[[], Config],
         check: Callable[[Config], None],
-        run_pass: Callable[[Config], None],
+        run_pass: Callable[[Config], float | None],
         wishes: Wishes,
         clock: Clock,
         jitter: Callable[[], float],
     ) -> None:
         """Take the parts: ``run_pass`` makes one pass, and ``jitter`` gives 0 to 1.
+
+        ``run_pass`` returns when the lease of a job ends that another run holds, None where there is none: was that
+        run killed, the job comes back then, and not only at the next time of the schedule.
 
         ``load`` reads the configuration anew, and ``check`` raises what a person must mend before it can work.
 
@@ -156,6 +161,7 @@ class Daemon:
         self._clock = clock
         self._jitter = jitter
         self._schedule = Schedule(config, jitter=jitter)
+        self._comes_back_at: float | None = None
 
     def run(self) -> None:
         """Make a pass at once and then at every time of the schedule, until asked to stop.
@@ -171,7 +177,7 @@ class Daemon:
         self._make_pass()
         while not self._wishes.is_stopped:
             now = self._clock.now()
-            due_at = self._schedule.due_at(now=now)
+            due_at = self._due_at(now)
             if self._wishes.take_reread():
                 if self._changes_configuration():
                     self._make_pass()
@@ -182,8 +188,11 @@ class Daemon:
 
     def _make_pass(self) -> None:
         try:
+            self._comes_back_at = None
             if not self._wishes.is_stopped:
-                self._run_pass(self._config)
+                comes_back_at = self._run_pass(self._config)
+                if comes_back_at is not None:
+                    self._comes_back_at = max(comes_back_at, self._clock.now() + LEAST_BETWEEN_SECONDS)
         except InterruptedRunError:
             logger.info("pass stopped", extra={"action": "pass", "outcome": "given_back"})
         except Exception as error:  # noqa: BLE001 - the daemon outlives one bad pass; the next may be well
@@ -191,6 +200,10 @@ class Daemon:
         # Planned from the end of the pass, so that one that takes longer than the schedule's times is no backlog.
         due_at = self._schedule.plan(now=self._clock.now())
         logger.debug("next pass", extra={"action": "wait", "reason": f"due at {iso(due_at)}"})
+
+    def _due_at(self, now: float) -> float:
+        due_at = self._schedule.due_at(now=now)
+        return due_at if self._comes_back_at is None else min(due_at, self._comes_back_at)
 
     def _changes_configuration(self) -> bool:
         """Read the configuration again; true when it can be used and says something else."""

@@ -71,10 +71,11 @@ def daemon(place: Place) -> int:
         with open_app(config, stop) as app:
             app.check_ready()
 
-    def run_pass(config: Config) -> None:
+    def run_pass(config: Config) -> float | None:
         # Opened anew for each pass: whatever a person put in place of a file meanwhile is taken as it is.
         with open_app(config, stop) as app:
             _log_pass(app.run_once(PassOptions()), told)
+            return app.store.jobs.next_lease_end()
 
     wishes = Wishes()
     config = place.load()

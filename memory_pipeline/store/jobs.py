@@ -271,6 +271,15 @@ class Jobs:
             counts[thread.state.value] = counts.get(thread.state.value, 0) + 1
         return dict(sorted(counts.items()))
 
+    def next_lease_end(self) -> float | None:
+        """Return when the first lease of a job ends that may be claimed again then, None when none is held."""
+        row = (
+            self._connect()
+            .execute("SELECT min(lease_until) FROM jobs WHERE claimable = 1 AND state = 'running'")
+            .fetchone()
+        )
+        return None if row[0] is None else float(row[0])
+
     def next_retry_at(self, *, now: float) -> float | None:
         """Return when the next waiting job is due, None when none waits."""
         row = (

@@ -48,6 +48,7 @@ class World:
         self.during_pass: Callable[[int], None] = lambda _number: None
         self.load: Callable[[], Config] = lambda: config
         self.check: Callable[[Config], None] = lambda _config: None
+        self.lease_ends: dict[int, float] = {}  # number of a pass -> when a lease ends that it left to another run
         self.jitter = jitter
         self._events: list[tuple[float, Callable[[], None]]] = []
         self.wishes = _SimulatedWishes(self)
@@ -83,11 +84,12 @@ class World:
         ).run()
         return [round((began - NOON) / MINUTE, 2) for began in self.passes]
 
-    def _run_pass(self, config: Config) -> None:
+    def _run_pass(self, config: Config) -> float | None:
         self.passes.append(self.moment)
         self.used.append(config)
         self.during_pass(len(self.passes))
         self.pass_time(self.pass_seconds)
+        return self.lease_ends.pop(len(self.passes), None)
 
 
 class _SimulatedWishes(Wishes):
@@ -398,3 +400,30 @@ def test_weekdays_count_from_sunday(days: str, name: str) -> None:
     """Cron counts so, whatever the scheduler's library does."""
     schedule = Schedule(with_schedule(f"30 12 * * {days}"), jitter=lambda: 0.0)
     assert datetime.fromtimestamp(schedule.plan(now=NOON + HOUR)).strftime("%A") == name  # noqa: DTZ006 - local, as cron
+
+
+def test_a_job_that_a_killed_run_left_behind_comes_back_when_its_lease_ends() -> None:
+    """A pass in between takes it up, within minutes; then the schedule goes on."""
+    world = World(with_schedule("0 * * * *"))
+    world.lease_ends[1] = NOON + 2 * MINUTE
+    assert world.run(2 * HOUR) == [0, 2, 60]
+
+
+def test_passes_in_between_keep_a_distance() -> None:
+    """A lease that has ended, or that another run keeps alive, brings about a pass a minute at most."""
+    world = World(with_schedule("0 * * * *"), pass_seconds=0.0)
+    world.lease_ends.update({1: NOON - HOUR, 2: NOON, 3: NOON + 10 * HOUR})
+    assert world.run(90 * MINUTE) == [0, 1, 2, 60]
+
+
+def test_a_pass_that_failed_leaves_no_lease_of_before_in_mind() -> None:
+    """The next one comes by the schedule."""
+    world = World(with_schedule("0 * * * *"))
+    world.lease_ends[1] = NOON + 2 * MINUTE
+
+    def fail(number: int) -> None:
+        if number == 2:
+            raise StoreError("locked")
+
+    world.during_pass = fail
+    assert world.run(90 * MINUTE) == [0, 2, 60]

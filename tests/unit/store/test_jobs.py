@@ -632,3 +632,15 @@ def test_a_job_is_held_by_its_owner_while_it_runs(store: Store) -> None:
     assert not store.jobs.is_held("a", owner="one")
     assert store.jobs.complete(later, extraction("a"), now=NOW + 10_000)
     assert not store.jobs.is_held("a", owner="two")
+
+
+def test_the_first_lease_to_end_is_known(store: Store) -> None:
+    """Of what may be claimed again then: not of what a gate holds back meanwhile, nor of what is done."""
+    assert store.jobs.next_lease_end() is None
+    enqueue(store, "a", "b")
+    first, second = lease(store), lease(store, now=NOW + 10)
+    assert store.jobs.next_lease_end() == NOW + LEASE_SECONDS
+    store.jobs.set_gates({first.thread.thread_id: Gate.DISABLED})
+    assert store.jobs.next_lease_end() == NOW + 10 + LEASE_SECONDS
+    assert store.jobs.give_back(second)
+    assert store.jobs.next_lease_end() is None
