@@ -124,6 +124,12 @@ class _own_errors:  # noqa: N801 - reads as what it does; a class costs a tenth 
             # Left open, it would keep its connection, and the locks of that, alive as long as the error is.
             self._cursor.close()
             raise own_error(error, getattr(self._cursor.connection, "path", Path())) from error
+        if isinstance(error, UnicodeDecodeError):
+            # What SQLite says of a damaged schema quotes it; where that is no text, Python raises this instead.
+            self._cursor.close()
+            damage = sqlite3.DatabaseError("what it holds is no text")
+            damage.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+            raise own_error(damage, getattr(self._cursor.connection, "path", Path())) from error
 
 
 def own_error(error: sqlite3.DatabaseError, path: Path) -> StoreError:

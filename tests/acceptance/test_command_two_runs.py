@@ -91,7 +91,7 @@ def test_concurrent_first_starts_extract_each_thread_once(machine: Machine) -> N
 def test_a_run_waits_for_another_programs_write_lock(machine: Machine) -> None:
     """While another program holds SQLite's write lock a run waits instead of failing, and then loses nothing."""
     session(1, marked_rule(1)).write(machine.codex)
-    machine.run("status", "--json")
+    machine.run("scan", "--json")
     with contextlib.closing(sqlite3.connect(machine.database, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with machine.start("run", "--json") as waiting:
