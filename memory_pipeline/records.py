@@ -725,6 +725,12 @@ class Draft:
     review_log: tuple[ReviewEvent, ...]  # oldest first
     drafted_at: float
     dropped: str | None = None  # why it left the queue undecided: "age" or "rank"
+    is_said: bool = True  # its thread still says it; else it was withdrawn, and nothing can be decided about it
+
+    @property
+    def standing(self) -> tuple[object, ...]:
+        """What whoever decides relies on: where it differs by then, the draft is not the one that was looked at."""
+        return (self.label, self.readiness, self.review_status, self.decided_by, self.reviewed_at)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import orjson
@@ -58,6 +58,15 @@ class Dropped:
 
     by_age: int = 0
     by_rank: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Decided:
+    """What became of one decision of a person."""
+
+    entry_ids: tuple[str, ...] = ()  # decided now
+    changed: tuple[str, ...] = ()  # left alone, since somebody else decided or a run labelled them anew meanwhile
+    gone: tuple[str, ...] = ()  # no longer said, or forgotten
 
 
 class Drafts:
@@ -195,6 +204,11 @@ class Drafts:
         found = self._drafts("WHERE d.entry_id = ?", (entry_id,))
         return found[0] if found else None
 
+    def find_by_prefix(self, prefix: str, *, limit: int = 10) -> list[Draft]:
+        """Return the drafts whose entry's id starts with ``prefix``, withdrawn ones too, by id, at most ``limit``."""
+        tail = "WHERE substr(d.entry_id, 1, ?) = ? ORDER BY d.entry_id LIMIT ?"
+        return self._drafts(tail, (len(prefix), prefix, limit))
+
     def queue(self) -> list[Draft]:
         """Return the drafts that wait for a person: what a person stated first, then the newest."""
         return self._drafts(f"WHERE {_QUEUED} ORDER BY {_RANK}")
@@ -247,18 +261,25 @@ class Drafts:
         now: float,
         deferred_until: float | None = None,
         fingerprints: Sequence[str] | None = None,
-    ) -> int:
-        """Store one decision of a person about drafts; returns how many were decided. One transaction.
+        seen: Iterable[Draft] = (),
+    ) -> Decided:
+        """Store one decision of a person about drafts. One transaction.
 
-        ``fingerprints`` are, for a rejection, those of the entries. An entry that a curator had set aside may be
-        placed once it is approved.
+        ``fingerprints`` are, for a rejection, those of the entries. ``seen`` are drafts as the person saw them: one
+        that stands otherwise by now is left alone. An entry that a curator had set aside may be placed once it is
+        approved.
         """
+        seen_as = {draft.entry.entry_id: draft.standing for draft in seen}
+        decided, changed, gone = [], [], []
         with immediate(self._connect()) as connection:
             batch = int(connection.execute("SELECT coalesce(max(batch), 0) + 1 FROM review_decisions").fetchone()[0])
-            decided = 0
             for number, entry_id in enumerate(entry_ids):
-                row = connection.execute("SELECT * FROM drafts WHERE entry_id = ?", (entry_id,)).fetchone()
-                if row is None:
+                row = _draft_row(connection, entry_id)
+                if row is None or not row["is_said"]:
+                    gone.append(entry_id)
+                    continue
+                if _standing_of(row) != seen_as.get(entry_id, _standing_of(row)):
+                    changed.append(entry_id)
                     continue
                 _keep_for_undo(connection, row, batch, now)
                 log = [
@@ -283,14 +304,14 @@ class Drafts:
                 )
                 if status is ReviewStatus.APPROVED:
                     connection.execute("UPDATE entries SET waits = 0 WHERE entry_id = ?", (entry_id,))
-                decided += 1
-        return decided
+                decided.append(entry_id)
+        return Decided(entry_ids=tuple(decided), changed=tuple(changed), gone=tuple(gone))
 
     def note(self, entry_id: str, note: str, *, now: float) -> bool:
-        """Store a note of a person's on a draft, and decide nothing; false when there is no such draft."""
+        """Store a note of a person's on a draft, and decide nothing; false when it is no longer said, or unknown."""
         with immediate(self._connect()) as connection:
-            row = connection.execute("SELECT * FROM drafts WHERE entry_id = ?", (entry_id,)).fetchone()
-            if row is None:
+            row = _draft_row(connection, entry_id)
+            if row is None or not row["is_said"]:
                 return False
             batch = int(connection.execute("SELECT coalesce(max(batch), 0) + 1 FROM review_decisions").fetchone()[0])
             _keep_for_undo(connection, row, batch, now)
@@ -301,11 +322,12 @@ class Drafts:
             )
         return True
 
-    def undo(self, entry_ids: Sequence[str] | None = None) -> list[str]:
-        """Take back a person's last decision, with all that were made at once; returns the entries.
+    def undo(self, entry_ids: Sequence[str] | None = None, *, seen: Iterable[Draft] = ()) -> list[str]:
+        """Take back a person's last decision or note, with all that were made at once; returns the entries.
 
-        With ``entry_ids``, the last decision about each of these.
+        With ``entry_ids``, the last one about each of these. What stands otherwise than it was ``seen`` is left alone.
         """
+        seen_as = {draft.entry.entry_id: draft.standing for draft in seen}
         with immediate(self._connect()) as connection:
             where, values = "batch = (SELECT max(batch) FROM review_decisions)", tuple(entry_ids or ())
             if entry_ids is not None:
@@ -318,8 +340,13 @@ class Drafts:
             rows = connection.execute(
                 f"SELECT * FROM review_decisions WHERE {where} ORDER BY decision_id DESC", values
             ).fetchall()
+            rows = [row for row in rows if _is_as_seen(connection, row["entry_id"], seen_as)]
             for row in rows:
                 earlier = orjson.loads(row["earlier"])
+                if "waits" in earlier:
+                    connection.execute(
+                        "UPDATE entries SET waits = ? WHERE entry_id = ?", (earlier["waits"], row["entry_id"])
+                    )
                 earlier["review_log"] = orjson.dumps(earlier["review_log"]).decode()
                 connection.execute(
                     f"UPDATE drafts SET {', '.join(f'{name} = ?' for name in _DECIDED)} WHERE entry_id = ?",
@@ -330,16 +357,15 @@ class Drafts:
 
     def _drafts(self, tail: str, values: Sequence[object] = ()) -> list[Draft]:
         connection = self._connect()
-        rows = connection.execute(
-            f"""
-            SELECT d.* FROM drafts AS d JOIN entries AS e ON e.entry_id = d.entry_id
-            JOIN threads AS t ON t.thread_id = e.thread_id {tail}
-            """,
-            tuple(values),
-        ).fetchall()
+        rows = connection.execute(f"{_SELECT_DRAFTS} {tail}", tuple(values)).fetchall()
         entries = _entries_by_id(connection, [row["entry_id"] for row in rows])
         return [_draft_of(row, entries[row["entry_id"]]) for row in rows]
 
+
+_SELECT_DRAFTS = f"""
+    SELECT d.*, ({SAID}) AS is_said FROM drafts AS d JOIN entries AS e ON e.entry_id = d.entry_id
+    JOIN threads AS t ON t.thread_id = e.thread_id
+"""
 
 #: What a person stated first, then what was drafted last.
 _RANK = "e.kind NOT IN ('preference', 'decision', 'procedure'), d.drafted_at DESC, e.thread_id, e.position, e.entry_id"
@@ -354,8 +380,26 @@ def _entries_by_id(connection: sqlite3.Connection, entry_ids: Sequence[str]) -> 
     return found
 
 
+def _draft_row(connection: sqlite3.Connection, entry_id: str) -> sqlite3.Row | None:
+    row: sqlite3.Row | None = connection.execute(f"{_SELECT_DRAFTS} WHERE d.entry_id = ?", (entry_id,)).fetchone()
+    return row
+
+
+def _standing_of(row: sqlite3.Row) -> tuple[object, ...]:
+    """The same as Draft.standing."""
+    return (row["label"], row["readiness"], row["review_status"], row["decided_by"], row["reviewed_at"])
+
+
+def _is_as_seen(connection: sqlite3.Connection, entry_id: str, seen_as: Mapping[str, tuple[object, ...]]) -> bool:
+    row = _draft_row(connection, entry_id)
+    return entry_id not in seen_as or (row is not None and _standing_of(row) == seen_as[entry_id])
+
+
 def _keep_for_undo(connection: sqlite3.Connection, row: sqlite3.Row, batch: int, now: float) -> None:
-    earlier = {name: row[name] for name in _DECIDED} | {"review_log": orjson.loads(row["review_log"])}
+    # Whether a curator set the entry aside is kept too: approving it forgets that.
+    waits = connection.execute("SELECT waits FROM entries WHERE entry_id = ?", (row["entry_id"],)).fetchone()["waits"]
+    kept = {"review_log": orjson.loads(row["review_log"]), "waits": waits}
+    earlier = {name: row[name] for name in _DECIDED} | kept
     connection.execute(
         "INSERT INTO review_decisions (batch, entry_id, at, earlier) VALUES (?, ?, ?, ?)",
         (batch, row["entry_id"], now, orjson.dumps(earlier).decode()),
@@ -385,4 +429,5 @@ def _draft_of(row: sqlite3.Row, entry: Entry) -> Draft:
         ),
         drafted_at=row["drafted_at"],
         dropped=row["dropped"],
+        is_said=bool(row["is_said"]),
     )
