@@ -27,12 +27,12 @@ from memory_pipeline.phase2.hand import Hand
 from memory_pipeline.phase2.lint import lint
 from memory_pipeline.phase2.publish import OnStep
 from memory_pipeline.pipeline import PassOptions, Pipeline
-from memory_pipeline.recall.why import Explanation, explain
-from memory_pipeline.records import Agent, JournalRecord, Phase2Counts, RunCounts
+from memory_pipeline.recall.why import Explanation, explain, read_back
+from memory_pipeline.records import Agent, Entry, JournalRecord, Phase2Counts, RunCounts
 from memory_pipeline.redact import Redacted, redact
 from memory_pipeline.review.run import Review
 from memory_pipeline.rollouts.codex_home import check_codex_home
-from memory_pipeline.rollouts.readback import EvidenceReader
+from memory_pipeline.rollouts.readback import EvidenceReader, ReadBack
 from memory_pipeline.store.store import Store
 from memory_pipeline.tombstones import TombstoneFolder
 
@@ -194,18 +194,24 @@ class App:
 
     def why(self, query: str) -> Explanation:
         """Explain the memories that a query names; see recall.why.explain."""
+        return explain(query, self.store, self._evidence_reader())
+
+    def read_back(self, entry: Entry) -> tuple[ReadBack, ...]:
+        """Read the evidence of an entry back from its log, in its order."""
+        return read_back(entry, self.store, self._evidence_reader())
+
+    def lint(self) -> list[Finding]:
+        """Check the whole workspace; see phase2.lint.lint."""
+        return lint(self.config, self.store)
+
+    def _evidence_reader(self) -> EvidenceReader:
         sources = self.config.sources
         homes = {
             Agent.CODEX: sources.codex.home,
             Agent.CLAUDE: sources.claude.home,
             Agent.JOURNAL: str(self.config.state_path),
         }
-        reader = EvidenceReader(homes, max_bytes=self.config.gates.max_rollout_bytes)
-        return explain(query, self.store, reader)
-
-    def lint(self) -> list[Finding]:
-        """Check the whole workspace; see phase2.lint.lint."""
-        return lint(self.config, self.store)
+        return EvidenceReader(homes, max_bytes=self.config.gates.max_rollout_bytes)
 
     def _pipeline(self) -> Pipeline:
         if self._extractor is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Sequence
 
 from memory_pipeline.clock import DAY_SECONDS, Clock
@@ -97,6 +98,23 @@ class Review:
     def note(self, entry: Entry, note: str) -> bool:
         """Put a note on a draft, and decide nothing; false when it is no longer said."""
         return self._store.drafts.note(entry.entry_id, note_of(note), now=self._clock.now())
+
+    def relabelled(self, drafts: Iterable[Draft], known: Iterable[Known]) -> list[Draft]:
+        """Return drafts as they would be labelled against what is ``known`` instead; stores nothing."""
+        labeller = Labeller(known)
+        found = []
+        for draft in drafts:
+            labelled = labeller.label(draft.entry)
+            found.append(
+                dataclasses.replace(
+                    draft,
+                    label=labelled.label,
+                    readiness=readiness_of(labelled.label, draft.coverage),
+                    rationale=labelled.rationale,
+                    nearest=labelled.nearest,
+                )
+            )
+        return found
 
     def _judge(self, unjudged: Sequence[Unjudged]) -> list[Judgement]:
         if not unjudged:
