@@ -268,7 +268,8 @@ def difference(before: str, after: str) -> tuple[Text, Text]:
     return first, second
 
 
-#: A word, a sign, white space, or a hidden character as it shows; of Chinese, Japanese and Korean a single character, since they write without spaces.
+#: A word, a sign, white space, or a hidden character as it shows; of Chinese, Japanese and Korean a single character,
+#: since they write without spaces.
 _WORD = re.compile(
     r"⟨U\+[0-9A-F]+⟩|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+|\s+|."
 )
