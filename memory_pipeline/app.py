@@ -31,6 +31,7 @@ from memory_pipeline.recall.why import Explanation, explain
 from memory_pipeline.records import Agent, JournalRecord, Phase2Counts, RunCounts
 from memory_pipeline.redact import Redacted, redact
 from memory_pipeline.review.files import FiledReview, FilesReport, write_session_files
+from memory_pipeline.review.packets import Packets
 from memory_pipeline.review.run import Review
 from memory_pipeline.rollouts.codex_home import check_codex_home
 from memory_pipeline.rollouts.readback import EvidenceReader
@@ -178,7 +179,7 @@ class App:
     def rescanning(self, *, redact_text: Callable[[str], Redacted] = redact) -> Rescanning:
         """Return what masks stored secrets by the rules of ``redact_text``."""
         hand = Hand(self.config, self.store, self.clock)
-        return Rescanning(self.config, self.store, self.forgetting(), hand, redact_text=redact_text)
+        return Rescanning(self.config, self.store, self.clock, self.forgetting(), hand, redact_text=redact_text)
 
     def preview(self) -> Preview:
         """Say what a consolidation would do now; changes nothing but the labels of drafts."""
@@ -192,6 +193,10 @@ class App:
     def review(self) -> Review:
         """Return what labels drafts and takes a person's decisions about them."""
         return Review(self.config, self.store, self.clock)
+
+    def packets(self) -> Packets:
+        """Return what builds, imports and shows packets of sessions."""
+        return Packets(self.config, self.store, self.clock)
 
     def write_session_files(self, thread_id: str | None = None) -> FilesReport:
         """Take in edited draft files and write those that must change; see review.files.write_session_files.

@@ -30,6 +30,7 @@ from memory_pipeline.lock import os_lock
 from memory_pipeline.records import Draft, ReviewCounts
 from memory_pipeline.review.documents import (
     DRAFTS_FOLDER,
+    PACKETS_FOLDER,
     SYNC_FOLDER,
     draft_document,
     drafts_name,
@@ -133,6 +134,7 @@ class ReviewFiles:
 
     def bring_up_to_date(self, thread_id: str | None = None, *, anew: bool = False) -> FilesReport:
         """Take in what was edited, then write what must change; with ``anew``, look at every file's content."""
+        self._sweep_forgotten()
         self.take_in(thread_id)
         stamps = self._store.session_files.stamps()
         versions = self._store.session_files.versions()
@@ -145,6 +147,15 @@ class ReviewFiles:
                 with self._told_when_it_fails():
                     self._remove(name, known[0].thread_id)
         return self._report()
+
+    def put_packet(self, thread_id: str, content: bytes, *, told: Mapping[str, object]) -> FilesReport:
+        """Write the packet of a session, and the draft file that tells its audit.
+
+        Raises:
+            OSError: it can't be written.
+        """
+        self._put(packet_name(thread_id), thread_id, "", content, told=told)
+        return self.bring_up_to_date(thread_id)
 
     def take_in(self, thread_id: str | None = None) -> FilesReport:
         """Take in what was edited; writes nothing but what is refused, when the file is next written.
@@ -163,12 +174,32 @@ class ReviewFiles:
                 continue
             if len(known) == 1 and known[0].mtime_ns == changed_at:
                 continue
-            content = _read(path)
+            content = read_plain(path)
             if content is None or sha256_hex(content) not in {version.sha256 for version in known}:
                 self._edited.add(name)
                 if not is_open_for_writing(path):
                     self._judge(name, known[0].thread_id, content)
         return self._report()
+
+    def _sweep_forgotten(self) -> None:
+        """Delete files that were put back, from a backup say, and tell of what was forgotten."""
+        tombstones = self._tombstones()
+        if tombstones.is_empty:
+            return
+        ours = {
+            name: known[0].mtime_ns for name, known in self._store.session_files.versions().items() if len(known) == 1
+        }
+        for folder in review_folders(self._config):
+            for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+                name = f"{folder.name}/{path.name}"
+                if name.endswith(".json") and name in ours:
+                    continue  # what was edited is judged as a whole
+                if ours.get(name) == path.lstat().st_mtime_ns:
+                    continue
+                content = read_plain(path)
+                if content is not None and tells_forgotten(path.name.partition(".")[0], content, tombstones):
+                    path.unlink()
+                    self._problems.append(f"{path}: told of what was forgotten, so it is gone")
 
     @contextlib.contextmanager
     def _told_when_it_fails(self) -> Iterator[None]:
@@ -206,8 +237,8 @@ class ReviewFiles:
             if thread is None or extraction is None or not drafts:
                 return
             packet = self._store.session_files.versions_of(packet_name(thread_id))
-            audit = packet[-1].told if packet else None
-            document = draft_document(thread, extraction, drafts, audit=audit)
+            audit = packet[-1].told.get("audit") if packet else None
+            document = draft_document(thread, extraction, drafts, audit=audit if isinstance(audit, dict) else None)
             self._put(drafts_name(thread_id), thread_id, stamp, encode(document), told=_told(drafts))
             listed = sync_document(extraction, drafts)
             if listed is None:
@@ -227,7 +258,7 @@ class ReviewFiles:
         version = WrittenVersion(name=name, sha256=digest, thread_id=thread_id, stamp=stamp, told=told, mtime_ns=None)
         known = {one.sha256 for one in self._store.session_files.versions_of(name)}
         self._store.session_files.announce(version)
-        if _read(path) != content:
+        if read_plain(path) != content:
             temporary = _temporary(path)
             write_whole(temporary, content)
             exchange(temporary, path)
@@ -251,7 +282,7 @@ class ReviewFiles:
         """Let go what stood in a file's place, once it is ours or taken in; keep aside what was refused."""
         if not os.path.lexists(temporary):
             return
-        content = _read(temporary)
+        content = read_plain(temporary)
         if content is not None and sha256_hex(content) in known:
             temporary.unlink()
             return
@@ -285,6 +316,8 @@ class ReviewFiles:
     def _take_in(self, name: str, thread_id: str, content: bytes | None) -> TakenIn:
         if content is None:
             raise EditRefusedError("it is no plain file of a bearable size")
+        if name.startswith(PACKETS_FOLDER):
+            raise EditRefusedError("a packet follows from its log; nothing is taken in from one that was edited")
         if not name.startswith(DRAFTS_FOLDER):
             raise EditRefusedError("a sync list follows from the decisions about drafts; decide there")
         told = [version.told for version in self._store.session_files.versions_of(name)]
@@ -306,7 +339,7 @@ class ReviewFiles:
 
     def _finish_what_was_cut_off(self) -> None:
         """Bring to its end what a crash left between two names; what the person saved then is taken in."""
-        for folder in (DRAFTS_FOLDER, SYNC_FOLDER):
+        for folder in (DRAFTS_FOLDER, SYNC_FOLDER, PACKETS_FOLDER):
             left = sorted((self._root / folder).glob(f"{TEMPORARY_PREFIX}*"))
             for temporary in left:
                 target = _target_of(temporary)
@@ -319,6 +352,11 @@ class ReviewFiles:
                 thread_id = known[0].thread_id if known else target.stem
                 hashes = {version.sha256 for version in known}
                 self._settle_old(_temporary(target), name, thread_id, hashes, was_ours=bool(known))
+
+
+def review_folders(config: Config) -> tuple[Path, ...]:
+    """Return the folders of packets, drafts and sync lists."""
+    return (config.packets_path, config.draft_files_path, config.sync_lists_path)
 
 
 def tells_forgotten(thread_id: str, content: bytes, tombstones: Tombstones) -> bool:
@@ -341,18 +379,18 @@ def _told(drafts: Sequence[Draft]) -> dict[str, object]:
     }
 
 
-def _read(path: Path) -> bytes | None:
+def read_plain(path: Path, *, most_bytes: int = _MOST_BYTES) -> bytes | None:
     """Return the content of a plain file of a bearable size; None of anything else, and where there is nothing."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
     status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES:
+    if not stat.S_ISREG(status.st_mode) or status.st_size > most_bytes:
         os.close(descriptor)
         return None
     with os.fdopen(descriptor, "rb") as stream:
-        return stream.read(_MOST_BYTES)
+        return stream.read(most_bytes)
 
 
 def _temporary(path: Path) -> Path:
@@ -362,7 +400,7 @@ def _temporary(path: Path) -> Path:
 def _target_of(temporary: Path) -> Path | None:
     """Return the file that a temporary one was to replace, None for one that was not written whole."""
     name = temporary.name.removeprefix(TEMPORARY_PREFIX).removesuffix(".aside")
-    return temporary.with_name(name) if name.endswith(".json") else None
+    return temporary.with_name(name) if name.endswith((".json", ".md")) else None
 
 
 def _free_name(path: Path) -> Path:

@@ -42,8 +42,7 @@ class SessionFiles:
             f"""
             SELECT e.thread_id, e.entry_id, d.coverage, d.label, d.readiness, d.rationale, d.review_status,
                 d.review_note, d.reviewed_at, d.review_log, d.collaborator, x.coverage AS read_coverage,
-                x.generated_at, t.skipped_lines,
-                (SELECT group_concat(sha256) FROM session_files AS f WHERE f.name = 'packets/' || e.thread_id || '.md')
+                x.generated_at, t.skipped_lines
             FROM drafts AS d JOIN entries AS e ON e.entry_id = d.entry_id
             JOIN threads AS t ON t.thread_id = e.thread_id JOIN extractions AS x ON x.thread_id = e.thread_id
             WHERE {SAID} ORDER BY e.thread_id, e.position, e.entry_id
@@ -51,6 +50,11 @@ class SessionFiles:
         ):
             hashed = hashes.setdefault(row["thread_id"], hashlib.sha256())
             hashed.update(repr(tuple(row)).encode("utf-8", "replace"))
+        for row in self._connect().execute(
+            "SELECT thread_id, sha256 FROM session_files WHERE name LIKE 'packets/%' ORDER BY version_id"
+        ):
+            if row["thread_id"] in hashes:
+                hashes[row["thread_id"]].update(row["sha256"].encode())
         return {thread_id: hashed.hexdigest() for thread_id, hashed in hashes.items()}
 
     def versions(self) -> dict[str, list[WrittenVersion]]:
