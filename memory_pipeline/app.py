@@ -30,6 +30,8 @@ from memory_pipeline.pipeline import PassOptions, Pipeline
 from memory_pipeline.recall.why import Explanation, explain, read_back
 from memory_pipeline.records import Agent, Entry, JournalRecord, Phase2Counts, RunCounts
 from memory_pipeline.redact import Redacted, redact
+from memory_pipeline.review.files import FiledReview, FilesReport, write_session_files
+from memory_pipeline.review.packets import Packets
 from memory_pipeline.review.run import Review
 from memory_pipeline.rollouts.codex_home import check_codex_home
 from memory_pipeline.rollouts.readback import EvidenceReader, ReadBack
@@ -177,7 +179,7 @@ class App:
     def rescanning(self, *, redact_text: Callable[[str], Redacted] = redact) -> Rescanning:
         """Return what masks stored secrets by the rules of ``redact_text``."""
         hand = Hand(self.config, self.store, self.clock)
-        return Rescanning(self.config, self.store, self.forgetting(), hand, redact_text=redact_text)
+        return Rescanning(self.config, self.store, self.clock, self.forgetting(), hand, redact_text=redact_text)
 
     def preview(self) -> Preview:
         """Say what a consolidation would do now; changes nothing but the labels of drafts."""
@@ -191,6 +193,18 @@ class App:
     def review(self) -> Review:
         """Return what labels drafts and takes a person's decisions about them."""
         return Review(self.config, self.store, self.clock)
+
+    def packets(self) -> Packets:
+        """Return what builds, imports and shows packets of sessions."""
+        return Packets(self.config, self.store, self.clock)
+
+    def write_session_files(self, thread_id: str | None = None) -> FilesReport:
+        """Take in edited draft files and write those that must change; see review.files.write_session_files.
+
+        Raises:
+            LockedError: another run has been writing them for a long time.
+        """
+        return write_session_files(self.config, self.store, self.clock, thread_id)
 
     def why(self, query: str) -> Explanation:
         """Explain the memories that a query names; see recall.why.explain."""
@@ -229,7 +243,7 @@ class App:
         )
         if self._tool_model is None:
             self._tool_model = self._build_tool_model()
-        return Pipeline(phase1, self.review(), self._phase2(self._tool_model))
+        return Pipeline(phase1, FiledReview(self.config, self.store, self.clock), self._phase2(self._tool_model))
 
     def _phase2(self, tool_model: ToolModel | None = None) -> Phase2:
         return self._plain_phase2(before=self.forgetting().bring_in_line_under_lock, tool_model=tool_model)

@@ -215,6 +215,21 @@ class Config:
         return self.state_path / JOURNAL_FILE
 
     @property
+    def packets_path(self) -> Path:
+        """Sessions as readable packets."""
+        return self.state_path / "packets"
+
+    @property
+    def draft_files_path(self) -> Path:
+        """The drafts of each session, to be read and decided about in files."""
+        return self.state_path / "memory-drafts"
+
+    @property
+    def sync_lists_path(self) -> Path:
+        """What of each session is approved and ready."""
+        return self.state_path / "sync-lists"
+
+    @property
     def tombstones_path(self) -> Path:
         """What was forgotten, as hashes."""
         return self.state_path / "tombstones"

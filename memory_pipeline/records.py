@@ -314,6 +314,9 @@ class EvidenceLine:
     speaker: Speaker
     at: float | None
     quote: str  # redacted, at most 500 characters
+    turn: int | None = None  # of its log, as events count them; None where it was stored before turns were
+    command: str | None = None  # redacted: the shell command that the line runs or answers
+    paths: tuple[str, ...] = ()  # redacted: files that its call writes or edits
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -725,6 +728,8 @@ class Draft:
     review_log: tuple[ReviewEvent, ...]  # oldest first
     drafted_at: float
     dropped: str | None = None  # why it left the queue undecided: "age" or "rank"
+    collaborator_notes: tuple[str, ...] = ()  # what review.collaborator said of it; never the person's words
+    collaborator_evidence: tuple[str, ...] = ()
     is_said: bool = True  # its thread still says it; else it was withdrawn, and nothing can be decided about it
 
     @property

@@ -15,6 +15,7 @@ from memory_pipeline.cli import (  # noqa: F401 - they add to the groups of memo
 from memory_pipeline.cli.draft_commands import drafts
 from memory_pipeline.cli.forget_commands import forget, redact
 from memory_pipeline.cli.memory_commands import memory
+from memory_pipeline.cli.packet_commands import packet
 from memory_pipeline.cli.place import EXIT_DONE, JSON_OPTION, Place, open_app
 from memory_pipeline.cli.run_commands import daemon, run_command, run_once, run_options, scan
 from memory_pipeline.cli.thread_commands import threads
@@ -65,6 +66,7 @@ cli.add_command(scan)
 cli.add_command(threads)
 cli.add_command(memory)
 cli.add_command(drafts)
+cli.add_command(packet)
 cli.add_command(forget)
 cli.add_command(redact)
 

@@ -95,6 +95,16 @@ class Review:
             seen=seen,
         )
 
+    def reopen(self, entries: Sequence[Entry], *, note: str = "", seen: Iterable[Draft] = ()) -> Decided:
+        """Let drafts wait again, for a person alone to decide. For ``seen`` see Drafts.decide."""
+        return self._store.drafts.decide(
+            [entry.entry_id for entry in entries],
+            ReviewStatus.PENDING,
+            note=note_of(note),
+            now=self._clock.now(),
+            seen=seen,
+        )
+
     def note(self, entry: Entry, note: str) -> bool:
         """Put a note on a draft, and decide nothing; false when it is no longer said."""
         return self._store.drafts.note(entry.entry_id, note_of(note), now=self._clock.now())

@@ -411,6 +411,7 @@ def _changes(connection: sqlite3.Connection) -> int:
 
 
 def _draft_of(row: sqlite3.Row, entry: Entry) -> Draft:
+    said = orjson.loads(row["collaborator"] or "{}")
     return Draft(
         entry=entry,
         coverage=Coverage(row["coverage"]),
@@ -430,4 +431,6 @@ def _draft_of(row: sqlite3.Row, entry: Entry) -> Draft:
         drafted_at=row["drafted_at"],
         dropped=row["dropped"],
         is_said=bool(row["is_said"]),
+        collaborator_notes=tuple(said.get("notes", ())),
+        collaborator_evidence=tuple(said.get("evidence", ())),
     )

@@ -332,9 +332,28 @@ _DRAFTS = (
         review_log TEXT NOT NULL DEFAULT '[]',
         fingerprint TEXT,
         drafted_at REAL NOT NULL,
-        dropped TEXT
+        dropped TEXT,
+        collaborator TEXT
     ) STRICT
     """,
+    # Where in its session a line stands, and the command and files of its call. Older rows lack them.
+    "ALTER TABLE evidence ADD COLUMN turn INTEGER",
+    "ALTER TABLE evidence ADD COLUMN command TEXT",
+    "ALTER TABLE evidence ADD COLUMN paths TEXT NOT NULL DEFAULT '[]'",
+    # The versions of packets, drafts and sync lists that we wrote, or are about to write: anything else that lies there
+    # is somebody else's. ``told`` is what a version says of decisions, or the audit of a packet; ids and figures alone.
+    """
+    CREATE TABLE session_files (
+        version_id INTEGER PRIMARY KEY,
+        name TEXT NOT NULL,
+        sha256 TEXT NOT NULL,
+        thread_id TEXT NOT NULL,
+        stamp TEXT NOT NULL,
+        told TEXT NOT NULL,
+        mtime_ns INTEGER
+    ) STRICT
+    """,
+    "CREATE INDEX session_files_by_name ON session_files (name)",
     "CREATE INDEX drafts_by_status ON drafts (review_status)",
     # What a person decided, with the draft as it was before, so that it can be undone.
     """

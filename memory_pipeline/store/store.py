@@ -16,6 +16,7 @@ from memory_pipeline.store.journal import JournalEntries
 from memory_pipeline.store.ledger import Ledger
 from memory_pipeline.store.lineage import Lineage
 from memory_pipeline.store.memories import Memories
+from memory_pipeline.store.session_files import SessionFiles
 from memory_pipeline.store.threads import Threads
 
 
@@ -32,6 +33,7 @@ class Store:
         self.jobs = Jobs(self._connect)
         self.extractions = Extractions(self._connect)
         self.drafts = Drafts(self._connect)
+        self.session_files = SessionFiles(self._connect)
         self.citations = Citations(self._connect)
         self.memories = Memories(self._connect)
         self.journal = JournalEntries(self._connect)
