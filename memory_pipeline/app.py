@@ -28,7 +28,7 @@ from memory_pipeline.phase2.lint import lint
 from memory_pipeline.phase2.publish import OnStep
 from memory_pipeline.pipeline import PassOptions, Pipeline
 from memory_pipeline.recall.why import Explanation, explain, read_back
-from memory_pipeline.records import Agent, Entry, JournalRecord, Phase2Counts, RunCounts
+from memory_pipeline.records import Agent, Entry, JournalRecord, Phase2Counts, ReviewCounts, RunCounts
 from memory_pipeline.redact import Redacted, redact
 from memory_pipeline.review.files import FiledReview, FilesReport, write_session_files
 from memory_pipeline.review.packets import Packets
@@ -193,6 +193,10 @@ class App:
     def review(self) -> Review:
         """Return what labels drafts and takes a person's decisions about them."""
         return Review(self.config, self.store, self.clock)
+
+    def review_with_files(self) -> ReviewCounts:
+        """Take in edited draft files, label what is new, and write the files; see FiledReview.run_once."""
+        return FiledReview(self.config, self.store, self.clock).run_once()
 
     def packets(self) -> Packets:
         """Return what builds, imports and shows packets of sessions."""

@@ -17,6 +17,7 @@ from memory_pipeline.cli.draft_commands import (
     open_reviewed,
     take,
     tell_taken,
+    write_files,
 )
 from memory_pipeline.cli.place import EXIT_DONE, EXIT_FAILED, JSON_OPTION, Place
 from memory_pipeline.cli.thread_commands import find_thread
@@ -160,6 +161,7 @@ def drafts_undo(place: Place, *, entry: str | None, as_json: bool) -> int:
         wanted = [find_draft(app, entry, place).entry.entry_id] if entry is not None else None
         undone = app.store.drafts.undo(wanted)
         found = [draft for entry_id in undone if (draft := app.store.drafts.get(entry_id)) is not None]
+        write_files(app, (draft.entry.thread_id for draft in found))
     if not undone:
         about = f" about {wanted[0]}" if wanted else ""
         raise UsageError(f"there is no decision of yours{about} to take back")
@@ -214,6 +216,7 @@ def _note(app: App, text: str) -> str:
 def _tell(app: App, place: Place, decided: Decided, done: str, *, as_json: bool, left_out: Sequence[Draft] = ()) -> int:
     from memory_pipeline.cli import draft_view, output
 
+    write_files(app, (draft.entry.thread_id for name in decided.entry_ids if (draft := app.store.drafts.get(name))))
     found = {name: app.store.drafts.get(name) for name in (*decided.entry_ids, *decided.changed)}
     drafts_now = [draft for name in decided.entry_ids if (draft := found[name]) is not None]
     if as_json:

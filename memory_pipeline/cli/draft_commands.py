@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ import click
 
 from memory_pipeline.cli.place import EXIT_DONE, EXIT_FAILED, JSON_OPTION, Place, find_one, open_app
 from memory_pipeline.cli.thread_commands import find_thread
-from memory_pipeline.errors import UsageError
+from memory_pipeline.errors import MemoryPipelineError, UsageError
 from memory_pipeline.records import Draft, DraftLabel, Readiness, ReviewStatus
 
 if TYPE_CHECKING:
@@ -165,6 +165,7 @@ def drafts_review(place: Place, *, session: str | None, given: Path | None) -> i
         try:
             terminal.show(screen)
         finally:
+            write_files(app, sitting.touched)
             _tell_sitting(place, sitting)
     return EXIT_DONE
 
@@ -208,6 +209,70 @@ def _tell_sitting(place: Place, sitting: Any) -> None:
         )
 
 
+@drafts.command("export")
+@SESSION_OPTION
+@MEMORY_OPTION
+@click.option("--output", "target", metavar="FILE", type=click.Path(path_type=Path), help="Write it there instead.")
+@JSON_OPTION
+@click.pass_obj
+def drafts_export(place: Place, *, session: str | None, given: Path | None, target: Path | None, as_json: bool) -> int:
+    """Print the draft document of a session, in the shape of memory-drafts/*.json."""
+    from memory_pipeline.cli import output
+    from memory_pipeline.files import write_whole
+    from memory_pipeline.review.documents import encode
+    from memory_pipeline.review.files import session_document
+
+    with open_reviewed(place) as app:
+        taken = take(app, place, session=session)
+        shown = relabelled(app, taken.drafts, given_known(given))
+        document = session_document(app.store, taken.thread_id, shown) if taken.thread_id is not None else None
+    if document is None:
+        raise UsageError(f"there are no drafts to export; `{place.command('drafts list --all')}` shows those there are")
+    if given is not None:
+        document["memory_input"] = str(given)
+    tell_taken(taken)
+    if target is None:
+        output.print_json(document)
+        return EXIT_DONE
+    try:
+        write_whole(target, encode(document))
+    except OSError as error:
+        raise UsageError(f"{target}: {error.strerror or error}") from error
+    if as_json:
+        output.print_json({**taken.document, "output": str(target), "drafts": len(shown)})
+    else:
+        click.echo(f"{output.printable(str(target))}: {len(shown)} drafts")
+    return EXIT_DONE
+
+
+@drafts.command("sync-list")
+@SESSION_OPTION
+@JSON_OPTION
+@click.pass_obj
+def drafts_sync_list(place: Place, *, session: str | None, as_json: bool) -> int:
+    """Print the sync list of a session: what is approved and ready, and is new, refines or confirms."""
+    from memory_pipeline.cli import output
+    from memory_pipeline.review.documents import sync_document, sync_name
+
+    with open_reviewed(place) as app:
+        taken = take(app, place, session=session)
+        extraction = app.store.extractions.get(taken.thread_id) if taken.thread_id is not None else None
+        listed = sync_document(extraction, taken.drafts) if extraction is not None else None
+        path = app.config.state_path / sync_name(taken.thread_id) if taken.thread_id is not None else None
+    if not as_json:
+        tell_taken(taken)
+    if as_json:
+        output.print_json(listed)  # null while there is none
+        return EXIT_DONE
+    if listed is None:
+        click.echo("There is no sync list, since nothing of this session is approved and ready.")
+        return EXIT_DONE
+    for entry in listed["entries"]:
+        click.echo(f"{entry['label']:8} {entry['id']}  {output.printable(entry['statement'])}")
+    click.echo(f"\n{listed['approved_ready_count']} in {output.printable(str(path))}")
+    return EXIT_DONE
+
+
 @drafts.command("self-test")
 @JSON_OPTION
 @click.pass_obj
@@ -234,10 +299,26 @@ def drafts_self_test(place: Place, *, as_json: bool) -> int:
 
 @contextmanager
 def open_reviewed(place: Place) -> Iterator[App]:
-    """Open the parts, with every draft labelled against what is remembered now."""
+    """Open the parts: edited draft files are taken in, and every draft is labelled against what is remembered now."""
+    from memory_pipeline.cli.output import say
+
     with open_app(place.load()) as app:
-        app.review().run_once()
+        for problem in app.review_with_files().problems:
+            say(problem)
         yield app
+
+
+def write_files(app: App, thread_ids: Iterable[str]) -> None:
+    """Write the draft files and sync lists of sessions anew. What can't be written, the next run writes."""
+    from memory_pipeline.cli.output import say
+
+    for thread_id in sorted(set(thread_ids)):
+        try:
+            problems = app.write_session_files(thread_id).problems
+        except (OSError, MemoryPipelineError) as error:
+            problems = (f"the files of the review could not be written, the next run does it: {error}",)
+        for problem in problems:
+            say(problem)
 
 
 def take(app: App, place: Place, *, session: str | None, of_all: bool = False) -> Taken:

@@ -13,6 +13,7 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config
@@ -74,6 +75,20 @@ def write_session_files(config: Config, store: Store, clock: Clock, thread_id: s
     """
     with locked_files(config):
         return ReviewFiles(config, store, clock).bring_up_to_date(thread_id)
+
+
+def session_document(store: Store, thread_id: str, drafts: Sequence[Draft]) -> dict[str, Any] | None:
+    """Make the draft document of a session as its file would hold it, None where there is nothing to tell."""
+    thread, extraction = store.threads.get(thread_id), store.extractions.get(thread_id)
+    if thread is None or extraction is None or not drafts:
+        return None
+    return draft_document(thread, extraction, drafts, audit=_audit_of(store, thread_id))
+
+
+def _audit_of(store: Store, thread_id: str) -> dict[str, object] | None:
+    packet = store.session_files.versions_of(packet_name(thread_id))
+    audit = packet[-1].told.get("audit") if packet else None
+    return audit if isinstance(audit, dict) else None
 
 
 class FiledReview:
@@ -236,9 +251,7 @@ class ReviewFiles:
             drafts = self._store.drafts.every(thread_id=thread_id)
             if thread is None or extraction is None or not drafts:
                 return
-            packet = self._store.session_files.versions_of(packet_name(thread_id))
-            audit = packet[-1].told.get("audit") if packet else None
-            document = draft_document(thread, extraction, drafts, audit=audit if isinstance(audit, dict) else None)
+            document = draft_document(thread, extraction, drafts, audit=_audit_of(self._store, thread_id))
             self._put(drafts_name(thread_id), thread_id, stamp, encode(document), told=_told(drafts))
             listed = sync_document(extraction, drafts)
             if listed is None:

@@ -57,8 +57,8 @@ def _statements(value: Any, depth: int) -> Iterator[tuple[str, str, Mapping[str,
     if depth > _DEEPEST:
         return
     if isinstance(value, str):
-        if value.strip():
-            yield "", one_line(value, _MOST_CHARS), {}
+        if said := one_line(value, _MOST_CHARS):
+            yield "", said, {}
     elif isinstance(value, list):
         for item in value:
             yield from _statements(item, depth + 1)
@@ -66,8 +66,8 @@ def _statements(value: Any, depth: int) -> Iterator[tuple[str, str, Mapping[str,
         name = next((one_line(str(value[key]), 80) for key in _IDS if isinstance(value.get(key), str | int)), "")
         for key in _TEXTS:
             text = value.get(key)
-            if isinstance(text, str) and text.strip():
-                yield name, one_line(text, _MOST_CHARS), value
+            if isinstance(text, str) and (said := one_line(text, _MOST_CHARS)):
+                yield name, said, value
                 name = ""  # a title and a narrative of one memory are two statements to compare with
         for key in _HOLDERS:
             if isinstance(value.get(key), list | dict):

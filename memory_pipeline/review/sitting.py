@@ -40,6 +40,7 @@ class Sitting:
         self._next: str | None = None  # a draft that is shown before the others
         self._made: list[Draft] = []  # what this sitting decided, each as it stood right after
         self._shown: Draft | None = None
+        self.touched: set[str] = set()  # sessions of whose drafts something was stored
         self.left = 0  # that wait now, without those that were skipped
         self.skipped = 0  # that wait now and were skipped
         self.look()
@@ -103,6 +104,7 @@ class Sitting:
         draft = self._made.pop()
         entry_id = draft.entry.entry_id
         undone = self._drafts.undo([entry_id], seen=[draft])
+        self.touched.add(draft.entry.thread_id)
         self._next = entry_id
         self._skipped.discard(entry_id)
         self.look()
@@ -122,5 +124,6 @@ class Sitting:
         now = self._drafts.get(draft.entry.entry_id)
         if answer is Answer.DONE and now is not None:
             self._made.append(now)
+            self.touched.add(now.entry.thread_id)
         self.look()
         return Told(answer=answer, draft=now)

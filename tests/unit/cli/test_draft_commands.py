@@ -250,3 +250,34 @@ def test_hidden_characters_show_in_lists(shell: Shell) -> None:
     shell.world.says(LATER, hostile())
     printed = shell.call("drafts", "list", "--session", LATER, columns=200)
     assert "Use ⟨U+202E⟩pnpm⟨U+200B⟩." in printed.out
+
+
+def test_export_prints_what_the_draft_file_holds(shell: Shell, tmp_path: Path) -> None:
+    """In its shape; written elsewhere it is the same; with given memories it is compared with those."""
+    entry_id = id_of(shell, "Use pnpm for packages.")
+    shell.call("drafts", "approve", "--entry", entry_id, "--note", "yes")
+    document = told(shell, "export", "--session", FIRST)
+    written = json.loads((tmp_path / "state" / "memory-drafts" / f"{FIRST}.json").read_bytes())
+    assert document == written
+    assert shell.call("drafts", "export", "--session", FIRST, "--output", str(tmp_path / "out.json")).code == 0
+    assert json.loads((tmp_path / "out.json").read_bytes()) == written
+    known = tmp_path / "known.json"
+    known.write_text('["Use pnpm for packages."]', encoding="utf-8")
+    compared = told(shell, "export", "--session", FIRST, "--memory", str(known))
+    assert compared["memory_input"] == str(known)
+    assert compared["label_counts"]["confirm"] == 1
+    refused = shell.call("drafts", "export", "--session", FIRST, "--output", str(tmp_path / "absent" / "out.json"))
+    assert refused.code == 2
+
+
+def test_the_sync_list_follows_each_decision(shell: Shell, tmp_path: Path) -> None:
+    """It is there while something is approved and ready, on disk as it is printed, and goes with the undoing."""
+    path = tmp_path / "state" / "sync-lists" / f"{FIRST}.json"
+    assert told(shell, "sync-list", "--session", FIRST) is None
+    told(shell, "approve", "--entry", id_of(shell, "Use pnpm for packages."))
+    listed = told(shell, "sync-list", "--session", FIRST)
+    assert [one["statement"] for one in listed["entries"]] == ["Use pnpm for packages."]
+    assert json.loads(path.read_bytes()) == listed
+    told(shell, "undo")
+    assert told(shell, "sync-list", "--session", FIRST) is None
+    assert not path.exists()
