@@ -28,8 +28,9 @@ from memory_pipeline.phase2.lint import lint
 from memory_pipeline.phase2.publish import OnStep
 from memory_pipeline.pipeline import PassOptions, Pipeline
 from memory_pipeline.recall.why import Explanation, explain, read_back
-from memory_pipeline.records import Agent, Entry, JournalRecord, Phase2Counts, ReviewCounts, RunCounts
+from memory_pipeline.records import Agent, Draft, JournalRecord, Phase2Counts, ReviewCounts, RunCounts
 from memory_pipeline.redact import Redacted, redact
+from memory_pipeline.review.distill import Distillation, Distilled
 from memory_pipeline.review.files import FiledReview, FilesReport, write_session_files
 from memory_pipeline.review.packets import Packets
 from memory_pipeline.review.run import Review
@@ -198,6 +199,10 @@ class App:
         """Take in edited draft files, label what is new, and write the files; see FiledReview.run_once."""
         return FiledReview(self.config, self.store, self.clock).run_once()
 
+    def distill(self, *, scope: str | None = None) -> Distilled:
+        """Propose which of like or contradicting memories stay; see Distillation.run_once."""
+        return Distillation(self.store, self.review(), now=self.clock.now).run_once(scope=scope)
+
     def packets(self) -> Packets:
         """Return what builds, imports and shows packets of sessions."""
         return Packets(self.config, self.store, self.clock)
@@ -214,9 +219,17 @@ class App:
         """Explain the memories that a query names; see recall.why.explain."""
         return explain(query, self.store, self._evidence_reader())
 
-    def read_back(self, entry: Entry) -> tuple[ReadBack, ...]:
-        """Read the evidence of an entry back from its log, in its order."""
-        return read_back(entry, self.store, self._evidence_reader())
+    def read_back(self, draft: Draft) -> tuple[ReadBack, ...]:
+        """Read the evidence of a draft back from its logs, in its order."""
+        reader = self._evidence_reader()
+        if not draft.merges:
+            return read_back(draft.entry, self.store, reader)
+        memories = [self.store.memories.get(memory_id) for memory_id in draft.merges]
+        entry_ids = list(dict.fromkeys(name for memory in memories if memory is not None for name in memory.entry_ids))
+        entries = self.store.extractions.known_entries(entry_ids)
+        return tuple(
+            read for name in entry_ids if name in entries for read in read_back(entries[name], self.store, reader)
+        )
 
     def lint(self) -> list[Finding]:
         """Check the whole workspace; see phase2.lint.lint."""

@@ -9,6 +9,7 @@ import click
 from memory_pipeline import __version__
 from memory_pipeline.cli import (  # noqa: F401 - they add to the groups of memory_commands and draft_commands
     decide_commands,
+    distill_command,
     hand_commands,
     history_commands,
 )

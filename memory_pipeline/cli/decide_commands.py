@@ -15,12 +15,12 @@ from memory_pipeline.cli.draft_commands import (
     find_draft,
     fits,
     open_reviewed,
+    session_id,
     take,
     tell_taken,
     write_files,
 )
 from memory_pipeline.cli.place import EXIT_DONE, EXIT_FAILED, JSON_OPTION, Place
-from memory_pipeline.cli.thread_commands import find_thread
 from memory_pipeline.errors import UsageError
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def drafts_undo(place: Place, *, entry: str | None, as_json: bool) -> int:
 
 def _named(app: App, place: Place, entry: str, session: str | None) -> Draft:
     draft = find_draft(app, entry, place)
-    if session is not None and find_thread(app, session, place).thread_id != draft.entry.thread_id:
+    if session is not None and session_id(app, session, place) != draft.entry.thread_id:
         raise UsageError(f"{draft.entry.entry_id} is not of session {session}, but of {draft.entry.thread_id}")
     return draft
 

@@ -13,7 +13,7 @@ import click
 from memory_pipeline.cli.place import EXIT_DONE, EXIT_FAILED, JSON_OPTION, Place, find_one, open_app
 from memory_pipeline.cli.thread_commands import find_thread
 from memory_pipeline.errors import MemoryPipelineError, UsageError
-from memory_pipeline.records import Draft, DraftLabel, Readiness, ReviewStatus
+from memory_pipeline.records import MEMORIES_THREAD, Draft, DraftLabel, Readiness, ReviewStatus
 
 if TYPE_CHECKING:
     from memory_pipeline.app import App
@@ -153,7 +153,7 @@ def drafts_review(place: Place, *, session: str | None, given: Path | None) -> i
             f"`{place.command('drafts approve --entry ENTRY')}` or `… reject --entry ENTRY` decides"
         )
     with open_reviewed(place) as app:
-        thread_id = find_thread(app, session, place).thread_id if session is not None else None
+        thread_id = None if session is None else session_id(app, session, place)
         known = given_known(given)
         sitting = Sitting(app.review(), app.store.drafts, defer_days=app.config.review.defer_days, thread_id=thread_id)
         screen = ReviewScreen(
@@ -312,7 +312,7 @@ def write_files(app: App, thread_ids: Iterable[str]) -> None:
     """Write the draft files and sync lists of sessions anew. What can't be written, the next run writes."""
     from memory_pipeline.cli.output import say
 
-    for thread_id in sorted(set(thread_ids)):
+    for thread_id in sorted(set(thread_ids) - {MEMORIES_THREAD}):
         try:
             problems = app.write_session_files(thread_id).problems
         except (OSError, MemoryPipelineError) as error:
@@ -329,6 +329,9 @@ def take(app: App, place: Place, *, session: str | None, of_all: bool = False) -
     """
     if session is not None and of_all:
         raise UsageError("--session and --all exclude each other; leave one out")
+    if session == MEMORIES_THREAD:
+        about = [draft for draft in app.store.drafts.every() if draft.merges]
+        return Taken(drafts=about, thread_id=MEMORIES_THREAD, how="named")
     if session is not None:
         thread_id, how = find_thread(app, session, place).thread_id, "named"
     elif of_all:
@@ -339,6 +342,11 @@ def take(app: App, place: Place, *, session: str | None, of_all: bool = False) -
             return Taken(drafts=(), thread_id=None, how="none")
         thread_id, how = latest, "latest"
     return Taken(drafts=app.store.drafts.every(thread_id=thread_id), thread_id=thread_id, how=how)
+
+
+def session_id(app: App, name: str, place: Place) -> str:
+    """Find the session that an id, or its beginning, names; the drafts about memories have one for themselves."""
+    return name if name == MEMORIES_THREAD else find_thread(app, name, place).thread_id
 
 
 def tell_taken(taken: Taken) -> None:
@@ -360,6 +368,16 @@ def find_draft(app: App, name: str, place: Place) -> Draft:
     store = app.store.drafts
     listing = place.command("drafts list --all")
     found = find_one(name, store.get, store.find_by_prefix, noun="draft", listing=listing)
+    if found.carried_out is not None:
+        undo = place.command(f"memory undo {found.carried_out}")
+        raise UsageError(
+            f"{found.entry.entry_id} was carried out by consolidation {found.carried_out}; `{undo}` undoes it"
+        )
+    if not found.is_said and found.merges:
+        raise UsageError(
+            f"{found.entry.entry_id} is about memories of which one is told no longer; "
+            f"`{place.command('memory distill')}` looks anew"
+        )
     if not found.is_said:
         raise UsageError(
             f"{found.entry.entry_id} was withdrawn: its session no longer says it, so there is nothing to decide; "

@@ -32,6 +32,8 @@ def draft_document(draft: Draft) -> dict[str, Any]:
         "review_log": [{"at": iso(one.at), "status": one.status, "note": one.note} for one in draft.review_log],
         "drafted_at": iso(draft.drafted_at),
         "dropped": draft.dropped,
+        "merges": list(draft.merges),
+        "carried_out": draft.carried_out,
         "evidence": evidence,
     }
 

@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from rich.console import Console
 from rich.text import Text
@@ -67,7 +68,7 @@ class ReviewScreen:
         sitting: Sitting,
         *,
         near: Callable[[Draft], Sequence[Near]],
-        read_back: Callable[[Entry], Sequence[ReadBack]],
+        read_back: Callable[[Draft], Sequence[ReadBack]],
         relabel: Callable[[Draft], Draft] = lambda draft: draft,
     ) -> None:
         """``near`` finds what a draft is shown beside, most alike first; ``read_back`` reads its evidence anew."""
@@ -226,17 +227,18 @@ class ReviewScreen:
             yield Text()
             yield from _compared(one, entry, width)
         yield Text()
-        yield from self._evidence_lines(entry, width)
+        yield from self._evidence_lines(draft, width)
         if self._is_open and draft.review_log:
             yield Text()
             for event in draft.review_log:
                 note = f": {_shown(event.note)}" if event.note else ""
                 yield from _folded(f"{short_time(event.at)} {event.status}{note}", width)
 
-    def _evidence_lines(self, entry: Entry, width: int) -> Iterator[Text]:
+    def _evidence_lines(self, draft: Draft, width: int) -> Iterator[Text]:
         yield Text("Evidence")
-        read = self._reading_of(entry) if self._is_open else [None] * len(entry.evidence)
-        for line, found in zip(entry.evidence, read, strict=True):
+        evidence = draft.entry.evidence
+        read: Sequence[ReadBack | None] = self._reading_of(draft) if self._is_open else ()
+        for line, found in zip_longest(evidence, read[: len(evidence)]):
             yield from _folded(f"[{line.speaker}{_when(line)}]{_state(found)}", width, indent=2, style="dim")
             yield from _folded(_shown(found.words if found else line.quote), width, indent=4)
             if found is not None:
@@ -244,9 +246,9 @@ class ReviewScreen:
                 place = f", line {found.line_number}" if found.line_number is not None else ""
                 yield from _folded(f"{_shown(path)}{place}", width, indent=4, style="dim")
 
-    def _reading_of(self, entry: Entry) -> Sequence[ReadBack]:
-        if self._read is None or self._read[0] != entry.entry_id:
-            self._read = (entry.entry_id, self._read_back(entry))
+    def _reading_of(self, draft: Draft) -> Sequence[ReadBack]:
+        if self._read is None or self._read[0] != draft.entry.entry_id:
+            self._read = (draft.entry.entry_id, self._read_back(draft))
         return self._read[1]
 
 

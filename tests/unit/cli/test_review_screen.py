@@ -14,7 +14,7 @@ from rich.cells import cell_len
 
 from memory_pipeline.cli.review_screen import Near, ReviewScreen, difference
 from memory_pipeline.config import ReviewConfig
-from memory_pipeline.records import Draft, Entry, EntryKind, ReviewStatus
+from memory_pipeline.records import Draft, EntryKind, ReviewStatus
 from memory_pipeline.review.run import Review
 from memory_pipeline.review.sitting import Sitting
 from memory_pipeline.rollouts.readback import EvidenceState, ReadBack
@@ -52,11 +52,11 @@ class Desk:
         self.sitting = Sitting(self.review, world.store.drafts, defer_days=3)
         self.screen = ReviewScreen(self.sitting, near=lambda _draft: self.near, read_back=self._read)
 
-    def _read(self, said: Entry) -> list[ReadBack]:
+    def _read(self, draft: Draft) -> list[ReadBack]:
         self.read_back += 1
         return [
             ReadBack(state=EvidenceState.VERIFIED, words="around the quote", rollout_path="/log", line_number=7)
-            for _ in said.evidence
+            for _ in draft.entry.evidence
         ]
 
     def press(self, keys: str) -> bool:
