@@ -22,6 +22,7 @@ from memory_pipeline.records import (
 )
 from memory_pipeline.review.distill import Distillation, Distilled, find_merges
 from memory_pipeline.review.run import Review
+from memory_pipeline.review.sitting import Sitting
 from memory_pipeline.tombstones import Tombstone, TombstoneKind, Tombstones
 
 #: Two that a run keeps apart, since it merges only where nothing is in doubt.
@@ -221,3 +222,16 @@ def test_no_memory_is_merged_twice_and_the_order_does_not_matter(sentences: list
     refused = frozenset(frozenset({one.keeps, other}) for one in merges for other in one.gives_way)
     again = find_merges(memories, is_persons=lambda _one: False, refused=refused)
     assert not any(frozenset({one.keeps, other}) in refused for one in again for other in one.gives_way)
+
+
+def test_a_sitting_over_the_proposals_alone_shows_those_alone(world: World) -> None:
+    """As it does over one session; over all it shows both."""
+    desk = said_twice(world)
+    desk.distill()
+    world.says("thread-x", entry("It is red for now."))
+    desk.review.run_once()
+    left = {
+        thread: Sitting(desk.review, world.store.drafts, defer_days=1, thread_id=thread).left
+        for thread in (MEMORIES_THREAD, "thread-x", "thread-0", None)
+    }
+    assert left == {MEMORIES_THREAD: 1, "thread-x": 1, "thread-0": 0, None: 2}
