@@ -7,6 +7,7 @@ import difflib
 import ipaddress
 import math
 import os
+import shlex
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -143,6 +144,9 @@ class ReviewConfig:
     max_pending: int = 500
     max_pending_days: float = 90
     defer_days: float = 14
+    collaborator: str = ""
+    collaborator_timeout_seconds: float = 20
+    collaborator_max_drafts: int = 10
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -442,6 +446,8 @@ _AT_LEAST: Mapping[str, float] = {
     "review.max_pending": 1,
     "review.max_pending_days": 1,
     "review.defer_days": 0,
+    "review.collaborator_timeout_seconds": 0.1,
+    "review.collaborator_max_drafts": 1,
     "phase2.max_candidates": 1,
     "phase2.max_unused_days": 0,
     "phase2.extension_retention_days": 0,
@@ -481,6 +487,10 @@ def _check_values(config: Config, path: Path) -> None:
     if config.model.provider == "openai" and not config.model.extract_model:
         raise ConfigError(f'{path}: model.provider is "openai", so model.extract_model must name a model')
     _check_base_url(config.model.base_url, path)
+    try:
+        shlex.split(config.review.collaborator)
+    except ValueError as error:
+        raise ConfigError(f"{path}: review.collaborator is no command line: {error}") from error
 
 
 def _check_base_url(base_url: str, path: Path) -> None:
