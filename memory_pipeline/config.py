@@ -518,7 +518,8 @@ def _resolve_paths(config: Config, explicit_state_dir: str | None, environ: Mapp
 
 
 def _check_memories_dir(memories_dir: Path, state_dir: Path) -> None:
-    kept_apart = [state_dir / name for name in ("baseline", "baseline.new", "baseline.old", "staging", "replaced")]
+    ours = ("baseline", "baseline.new", "baseline.old", "staging", "replaced", "packets", "memory-drafts", "sync-lists")
+    kept_apart = [state_dir / name for name in ours]
     if memories_dir == state_dir or memories_dir in state_dir.parents:
         raise ConfigError(f"memories_dir: {memories_dir} holds the state folder {state_dir}; name a folder of its own")
     if any(memories_dir == folder or folder in memories_dir.parents for folder in kept_apart):
