@@ -40,6 +40,10 @@ SHOWN_ENUMS: Sequence[type[StrEnum]] = (
     records.OperationKind,
     records.ClaimOutcome,
     records.Phase2Outcome,
+    records.DraftLabel,
+    records.Readiness,
+    records.ReviewStatus,
+    records.Decider,
 )
 
 _VARIABLE = re.compile(r"\{\{([a-z][a-z0-9_]*)\}\}")

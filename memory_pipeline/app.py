@@ -27,14 +27,15 @@ from memory_pipeline.phase2.hand import Hand
 from memory_pipeline.phase2.lint import lint
 from memory_pipeline.phase2.publish import OnStep
 from memory_pipeline.pipeline import PassOptions, Pipeline
-from memory_pipeline.recall.why import Explanation, explain
-from memory_pipeline.records import Agent, JournalRecord, Phase2Counts, RunCounts
+from memory_pipeline.recall.why import Explanation, explain, read_back
+from memory_pipeline.records import Agent, Draft, JournalRecord, Phase2Counts, ReviewCounts, RunCounts
 from memory_pipeline.redact import Redacted, redact
+from memory_pipeline.review.distill import Distillation, Distilled
 from memory_pipeline.review.files import FiledReview, FilesReport, write_session_files
 from memory_pipeline.review.packets import Packets
 from memory_pipeline.review.run import Review
 from memory_pipeline.rollouts.codex_home import check_codex_home
-from memory_pipeline.rollouts.readback import EvidenceReader
+from memory_pipeline.rollouts.readback import EvidenceReader, ReadBack
 from memory_pipeline.store.store import Store
 from memory_pipeline.tombstones import TombstoneFolder
 
@@ -194,6 +195,14 @@ class App:
         """Return what labels drafts and takes a person's decisions about them."""
         return Review(self.config, self.store, self.clock)
 
+    def review_with_files(self) -> ReviewCounts:
+        """Take in edited draft files, label what is new, and write the files; see FiledReview.run_once."""
+        return FiledReview(self.config, self.store, self.clock).run_once()
+
+    def distill(self, *, scope: str | None = None) -> Distilled:
+        """Propose which of like or contradicting memories stay; see Distillation.run_once."""
+        return Distillation(self.store, self.review(), now=self.clock.now).run_once(scope=scope)
+
     def packets(self) -> Packets:
         """Return what builds, imports and shows packets of sessions."""
         return Packets(self.config, self.store, self.clock)
@@ -208,18 +217,32 @@ class App:
 
     def why(self, query: str) -> Explanation:
         """Explain the memories that a query names; see recall.why.explain."""
+        return explain(query, self.store, self._evidence_reader())
+
+    def read_back(self, draft: Draft) -> tuple[ReadBack, ...]:
+        """Read the evidence of a draft back from its logs, in its order."""
+        reader = self._evidence_reader()
+        if not draft.merges:
+            return read_back(draft.entry, self.store, reader)
+        memories = [self.store.memories.get(memory_id) for memory_id in draft.merges]
+        entry_ids = list(dict.fromkeys(name for memory in memories if memory is not None for name in memory.entry_ids))
+        entries = self.store.extractions.known_entries(entry_ids)
+        return tuple(
+            read for name in entry_ids if name in entries for read in read_back(entries[name], self.store, reader)
+        )
+
+    def lint(self) -> list[Finding]:
+        """Check the whole workspace; see phase2.lint.lint."""
+        return lint(self.config, self.store)
+
+    def _evidence_reader(self) -> EvidenceReader:
         sources = self.config.sources
         homes = {
             Agent.CODEX: sources.codex.home,
             Agent.CLAUDE: sources.claude.home,
             Agent.JOURNAL: str(self.config.state_path),
         }
-        reader = EvidenceReader(homes, max_bytes=self.config.gates.max_rollout_bytes)
-        return explain(query, self.store, reader)
-
-    def lint(self) -> list[Finding]:
-        """Check the whole workspace; see phase2.lint.lint."""
-        return lint(self.config, self.store)
+        return EvidenceReader(homes, max_bytes=self.config.gates.max_rollout_bytes)
 
     def _pipeline(self) -> Pipeline:
         if self._extractor is None:

@@ -7,7 +7,13 @@ from typing import Any
 import click
 
 from memory_pipeline import __version__
-from memory_pipeline.cli import hand_commands, history_commands  # noqa: F401 - they add to the group of memory_commands
+from memory_pipeline.cli import (  # noqa: F401 - they add to the groups of memory_commands and draft_commands
+    decide_commands,
+    distill_command,
+    hand_commands,
+    history_commands,
+)
+from memory_pipeline.cli.draft_commands import drafts
 from memory_pipeline.cli.forget_commands import forget, redact
 from memory_pipeline.cli.memory_commands import memory
 from memory_pipeline.cli.packet_commands import packet
@@ -60,6 +66,7 @@ cli.add_command(daemon)
 cli.add_command(scan)
 cli.add_command(threads)
 cli.add_command(memory)
+cli.add_command(drafts)
 cli.add_command(packet)
 cli.add_command(forget)
 cli.add_command(redact)

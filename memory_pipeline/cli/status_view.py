@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from memory_pipeline.cli.output import counted, printable
+from memory_pipeline.cli.output import counted, drafts_wait, printable
 from memory_pipeline.clock import DAY_SECONDS, WEEK_SECONDS, iso
 from memory_pipeline.config import Config
 from memory_pipeline.phase1.gates import quota_is_low
@@ -35,6 +35,7 @@ def status_document(config: Config, store: Store, *, now: float) -> dict[str, An
         "provider_rests_until": iso(rest.rest_until) if is_resting else None,
         "provider_rest_reason": rest.reason if is_resting else None,
         "memories": store.memories.counts_by_status(),
+        "drafts": {"waiting": store.drafts.count_queue()},
         "last_consolidation": {
             "finished_at": iso(success.finished_at) if success else None,
             "last_state": last.state if last else None,
@@ -72,8 +73,14 @@ def print_status(document: dict[str, Any], command: Callable[[str], str]) -> Non
     if document["provider_rests_until"]:
         click.echo(f"Resting:   nothing is sent until {document['provider_rests_until']}")
         click.echo(f"           {printable(document['provider_rest_reason'] or 'no reason is known')}")
+    _print_drafts(document["drafts"], command)
     _print_consolidation(document["last_consolidation"])
     _print_cost(document)
+
+
+def _print_drafts(drafts: dict[str, Any], command: Callable[[str], str]) -> None:
+    if drafts["waiting"]:
+        click.echo(f"Review:    {drafts_wait(drafts['waiting'], command)}")
 
 
 def _print_consolidation(last: dict[str, Any]) -> None:

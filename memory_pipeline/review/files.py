@@ -13,6 +13,7 @@ import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config
@@ -77,6 +78,20 @@ def write_session_files(config: Config, store: Store, clock: Clock, thread_id: s
         return ReviewFiles(config, store, clock).bring_up_to_date(thread_id)
 
 
+def session_document(store: Store, thread_id: str, drafts: Sequence[Draft]) -> dict[str, Any] | None:
+    """Make the draft document of a session as its file would hold it, None where there is nothing to tell."""
+    thread, extraction = store.threads.get(thread_id), store.extractions.get(thread_id)
+    if thread is None or extraction is None or not drafts:
+        return None
+    return draft_document(thread, extraction, drafts, audit=_audit_of(store, thread_id))
+
+
+def _audit_of(store: Store, thread_id: str) -> dict[str, object] | None:
+    packet = store.session_files.versions_of(packet_name(thread_id))
+    audit = packet[-1].told.get("audit") if packet else None
+    return audit if isinstance(audit, dict) else None
+
+
 class FiledReview:
     """The review between the phases, with its files: what was edited counts before anything is labelled."""
 
@@ -89,11 +104,11 @@ class FiledReview:
         environ: Mapping[str, str] | None = None,
         should_stop: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Take the parts; ``environ`` is what a collaborator may learn a part of, ``should_stop`` cuts it off."""
+        """Take the parts. Without ``environ``, of which it learns a part, no collaborator is asked; see there."""
         self._config = config
         self._store = store
         self._clock = clock
-        self._environ = environ or {}
+        self._environ = environ
         self._should_stop = should_stop
         self._review = Review(config, store, clock)
 
@@ -102,7 +117,10 @@ class FiledReview:
         problems: list[str] = []
         self._meet_files(problems, take_in_only=True)
         counts = self._review.run_once()
-        problems += ask_collaborator(self._config, self._store, environ=self._environ, should_stop=self._should_stop)
+        if self._environ is not None:
+            problems += ask_collaborator(
+                self._config, self._store, environ=self._environ, should_stop=self._should_stop
+            )
         self._meet_files(problems)
         return replace(counts, problems=tuple(dict.fromkeys((*counts.problems, *problems)))) if problems else counts
 
@@ -249,9 +267,7 @@ class ReviewFiles:
             drafts = self._store.drafts.every(thread_id=thread_id)
             if thread is None or extraction is None or not drafts:
                 return
-            packet = self._store.session_files.versions_of(packet_name(thread_id))
-            audit = packet[-1].told.get("audit") if packet else None
-            document = draft_document(thread, extraction, drafts, audit=audit if isinstance(audit, dict) else None)
+            document = draft_document(thread, extraction, drafts, audit=_audit_of(self._store, thread_id))
             self._put(drafts_name(thread_id), thread_id, stamp, encode(document), told=_told(drafts))
             listed = sync_document(extraction, drafts)
             if listed is None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import dataclasses
+from collections.abc import Callable, Iterable, Sequence
 
 from memory_pipeline.clock import DAY_SECONDS, Clock
 from memory_pipeline.config import Config
@@ -108,6 +109,29 @@ class Review:
         """Put a note on a draft, and decide nothing; false when it is no longer said."""
         return self._store.drafts.note(entry.entry_id, note_of(note), now=self._clock.now())
 
+    def relabelled(self, drafts: Iterable[Draft], known: Iterable[Known]) -> list[Draft]:
+        """Return drafts as they would be labelled against what is ``known`` instead; stores nothing.
+
+        Those about memories stay as they are.
+        """
+        labeller = Labeller(known)
+        found = []
+        for draft in drafts:
+            if draft.merges:
+                found.append(draft)
+                continue
+            labelled = labeller.label(draft.entry)
+            found.append(
+                dataclasses.replace(
+                    draft,
+                    label=labelled.label,
+                    readiness=readiness_of(labelled.label, draft.coverage),
+                    rationale=labelled.rationale,
+                    nearest=labelled.nearest,
+                )
+            )
+        return found
+
     def _judge(self, unjudged: Sequence[Unjudged]) -> list[Judgement]:
         if not unjudged:
             return []
@@ -136,8 +160,8 @@ class Review:
             decided_by=decided_by,
         )
 
-    def _known(self) -> list[Known]:
-        memories = self._store.memories.every(status=MemoryStatus.ACTIVE)
+    def persons_words(self, memories: Sequence[Memory]) -> Callable[[Memory], bool]:
+        """Return what tells whether a memory says what a person stated."""
         # Of what a person states the kind tells it; of the rest, what it rests on.
         resting = sorted({e for m in memories if m.kind not in STATED_KINDS for e in m.entry_ids})
         entries = self._store.extractions.standing_entries(resting)
@@ -147,7 +171,11 @@ class Review:
                 is_persons_word(entries[entry_id]) for entry_id in memory.entry_ids if entry_id in entries
             )
 
-        return known_of(memories, is_persons=is_persons)
+        return is_persons
+
+    def _known(self) -> list[Known]:
+        memories = self._store.memories.every(status=MemoryStatus.ACTIVE)
+        return known_of(memories, is_persons=self.persons_words(memories))
 
     def _lines_of(self, known: Known) -> frozenset[str]:
         memory = self._store.memories.get(known.known_id)

@@ -207,6 +207,9 @@ def _erase_memories(connection: sqlite3.Connection, erasure: Erasure) -> None:
     connection.executemany("UPDATE memories SET superseded_by = NULL WHERE superseded_by = ?", gone)
     connection.executemany("DELETE FROM operations WHERE memory_id = ?", gone)
     connection.executemany("DELETE FROM memories WHERE memory_id = ?", gone)
+    connection.executemany(
+        "DELETE FROM drafts WHERE merges IS NOT NULL AND EXISTS (SELECT 1 FROM json_each(merges) WHERE value = ?)", gone
+    )
     connection.executemany("DELETE FROM usage WHERE subject = 'memory' AND subject_id = ?", gone)
     connection.executemany(
         """

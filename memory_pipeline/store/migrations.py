@@ -314,10 +314,11 @@ _HISTORY_JOURNAL_AND_CITATIONS = (
 )
 
 _DRAFTS = (
-    # Each entry under review: its label, what was decided, and by whom. The fingerprint is of what was rejected.
+    # Each entry under review: its label, what was decided, and by whom. The fingerprint is of what was rejected. A row
+    # with ``merges`` is about memories instead: it proposes that the first of these ids takes the place of the others.
     """
     CREATE TABLE drafts (
-        entry_id TEXT PRIMARY KEY REFERENCES entries (entry_id) ON DELETE CASCADE,
+        entry_id TEXT PRIMARY KEY,
         coverage TEXT NOT NULL,
         label TEXT NOT NULL,
         readiness TEXT NOT NULL,
@@ -333,7 +334,9 @@ _DRAFTS = (
         fingerprint TEXT,
         drafted_at REAL NOT NULL,
         dropped TEXT,
-        collaborator TEXT
+        collaborator TEXT,
+        merges TEXT,
+        carried_out INTEGER REFERENCES consolidations (consolidation_id)
     ) STRICT
     """,
     # Where in its session a line stands, and the command and files of its call. Older rows lack them.
@@ -360,10 +363,15 @@ _DRAFTS = (
     CREATE TABLE review_decisions (
         decision_id INTEGER PRIMARY KEY,
         batch INTEGER NOT NULL,
-        entry_id TEXT NOT NULL REFERENCES entries (entry_id) ON DELETE CASCADE,
+        entry_id TEXT NOT NULL REFERENCES drafts (entry_id) ON DELETE CASCADE,
         at REAL NOT NULL,
         earlier TEXT NOT NULL
     ) STRICT
+    """,
+    """
+    CREATE TRIGGER drafts_go_with_entries AFTER DELETE ON entries BEGIN
+        DELETE FROM drafts WHERE entry_id = old.entry_id;
+    END
     """,
     "CREATE INDEX review_decisions_by_batch ON review_decisions (batch)",
     "CREATE INDEX review_decisions_by_entry ON review_decisions (entry_id)",

@@ -93,7 +93,7 @@ def test_a_fault_of_it_is_told_and_blocks_nothing(world: World, code: str, told:
     """The draft waits as before."""
     config = configured(world, command(code), collaborator_timeout_seconds=1)
     waiting(world, config, "Use pnpm.")
-    counts = FiledReview(config, world.store, world.clock).run_once()
+    counts = FiledReview(config, world.store, world.clock, environ={}).run_once()
     (problem,) = counts.problems
     assert told in problem
     assert counts.pending == 1
