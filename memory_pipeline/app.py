@@ -260,7 +260,8 @@ class App:
         )
         if self._tool_model is None:
             self._tool_model = self._build_tool_model()
-        return Pipeline(phase1, FiledReview(self.config, self.store, self.clock), self._phase2(self._tool_model))
+        review = FiledReview(self.config, self.store, self.clock, environ=self._environ, should_stop=self.stop.is_set)
+        return Pipeline(phase1, review, self._phase2(self._tool_model))
 
     def _phase2(self, tool_model: ToolModel | None = None) -> Phase2:
         return self._plain_phase2(before=self.forgetting().bring_in_line_under_lock, tool_model=tool_model)

@@ -7,6 +7,7 @@ import difflib
 import ipaddress
 import math
 import os
+import shlex
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -143,6 +144,9 @@ class ReviewConfig:
     max_pending: int = 500
     max_pending_days: float = 90
     defer_days: float = 14
+    collaborator: str = ""
+    collaborator_timeout_seconds: float = 20
+    collaborator_max_drafts: int = 10
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -442,6 +446,8 @@ _AT_LEAST: Mapping[str, float] = {
     "review.max_pending": 1,
     "review.max_pending_days": 1,
     "review.defer_days": 0,
+    "review.collaborator_timeout_seconds": 0.1,
+    "review.collaborator_max_drafts": 1,
     "phase2.max_candidates": 1,
     "phase2.max_unused_days": 0,
     "phase2.extension_retention_days": 0,
@@ -481,6 +487,10 @@ def _check_values(config: Config, path: Path) -> None:
     if config.model.provider == "openai" and not config.model.extract_model:
         raise ConfigError(f'{path}: model.provider is "openai", so model.extract_model must name a model')
     _check_base_url(config.model.base_url, path)
+    try:
+        shlex.split(config.review.collaborator)
+    except ValueError as error:
+        raise ConfigError(f"{path}: review.collaborator is no command line: {error}") from error
 
 
 def _check_base_url(base_url: str, path: Path) -> None:
@@ -508,7 +518,8 @@ def _resolve_paths(config: Config, explicit_state_dir: str | None, environ: Mapp
 
 
 def _check_memories_dir(memories_dir: Path, state_dir: Path) -> None:
-    kept_apart = [state_dir / name for name in ("baseline", "baseline.new", "baseline.old", "staging", "replaced")]
+    ours = ("baseline", "baseline.new", "baseline.old", "staging", "replaced", "packets", "memory-drafts", "sync-lists")
+    kept_apart = [state_dir / name for name in ours]
     if memories_dir == state_dir or memories_dir in state_dir.parents:
         raise ConfigError(f"memories_dir: {memories_dir} holds the state folder {state_dir}; name a folder of its own")
     if any(memories_dir == folder or folder in memories_dir.parents for folder in kept_apart):

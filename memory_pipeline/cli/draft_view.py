@@ -30,6 +30,8 @@ def draft_document(draft: Draft) -> dict[str, Any]:
         "reviewed_at": iso(draft.reviewed_at),
         "deferred_until": iso(draft.deferred_until),
         "review_log": [{"at": iso(one.at), "status": one.status, "note": one.note} for one in draft.review_log],
+        "collaborator_notes": list(draft.collaborator_notes),
+        "collaborator_evidence": list(draft.collaborator_evidence),
         "drafted_at": iso(draft.drafted_at),
         "dropped": draft.dropped,
         "merges": list(draft.merges),

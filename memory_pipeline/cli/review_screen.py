@@ -222,6 +222,8 @@ class ReviewScreen:
         yield from _folded(f"Why: {_shown(draft.rationale)}", width)
         if draft.review_note:
             yield from _folded(f"Note: {_shown(draft.review_note)}", width)
+        for said in (*draft.collaborator_notes, *draft.collaborator_evidence):
+            yield from _folded(f"The collaborator: {_shown(said)}", width)
         near = list(self._near(draft))
         for one in near if self._is_open else near[:1]:
             yield Text()

@@ -74,7 +74,7 @@ def draft_document(
         "memory_input": "MEMORY.md",
         "packet_audit": audit or _audit_without_packet(thread, extraction),
         "requires_raw_review": extraction.coverage is Coverage.PARTIAL or any(map(_needs_raw_review, drafts)),
-        "draft_entries": [_entry(draft) for draft in drafts],
+        "draft_entries": [entry_document(draft) for draft in drafts],
         "label_counts": _counts(DraftLabel, (draft.label for draft in drafts)),
         "readiness_counts": _counts(Readiness, (draft.readiness for draft in drafts)),
         "review_counts": _counts(ReviewStatus, (draft.review_status for draft in drafts)),
@@ -100,7 +100,7 @@ def sync_document(extraction: StoredExtraction, drafts: Sequence[Draft]) -> dict
         "source_draft": drafts_name(extraction.thread_id),
         "session_id": extraction.thread_id,
         "approved_ready_count": len(ready),
-        "entries": [_entry(draft) for draft in ready],
+        "entries": [entry_document(draft) for draft in ready],
     }
 
 
@@ -109,7 +109,8 @@ def encode(document: Mapping[str, Any]) -> bytes:
     return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-def _entry(draft: Draft) -> dict[str, Any]:
+def entry_document(draft: Draft) -> dict[str, Any]:
+    """Make one entry of a draft document."""
     entry = draft.entry
     first = entry.evidence[0] if entry.evidence else None
     turn = first.turn if first is not None else None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from memory_pipeline.files import (
 )
 from memory_pipeline.lock import os_lock
 from memory_pipeline.records import Draft, ReviewCounts
+from memory_pipeline.review.collaborator import ask_collaborator
 from memory_pipeline.review.documents import (
     DRAFTS_FOLDER,
     PACKETS_FOLDER,
@@ -94,17 +95,32 @@ def _audit_of(store: Store, thread_id: str) -> dict[str, object] | None:
 class FiledReview:
     """The review between the phases, with its files: what was edited counts before anything is labelled."""
 
-    def __init__(self, config: Config, store: Store, clock: Clock) -> None:
+    def __init__(
+        self,
+        config: Config,
+        store: Store,
+        clock: Clock,
+        *,
+        environ: Mapping[str, str] | None = None,
+        should_stop: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Take the parts. Without ``environ``, of which it learns a part, no collaborator is asked; see there."""
         self._config = config
         self._store = store
         self._clock = clock
+        self._environ = environ
+        self._should_stop = should_stop
         self._review = Review(config, store, clock)
 
     def run_once(self) -> ReviewCounts:
-        """Take in edited files, review, write the files. What can't be read or written keeps no phase back."""
+        """Take in edited files, review, ask the collaborator, write the files. No fault of these keeps a phase back."""
         problems: list[str] = []
         self._meet_files(problems, take_in_only=True)
         counts = self._review.run_once()
+        if self._environ is not None:
+            problems += ask_collaborator(
+                self._config, self._store, environ=self._environ, should_stop=self._should_stop
+            )
         self._meet_files(problems)
         return replace(counts, problems=tuple(dict.fromkeys((*counts.problems, *problems)))) if problems else counts
 

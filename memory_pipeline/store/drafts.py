@@ -237,6 +237,18 @@ class Drafts:
         )
         return [row["entry_id"] for row in rows]
 
+    def unasked(self, *, limit: int) -> list[Draft]:
+        """Return the drafts of the queue that no collaborator was asked about, in its order, at most ``limit``."""
+        return self._drafts(f"WHERE {_QUEUED} AND d.collaborator IS NULL ORDER BY {_RANK} LIMIT ?", (limit,))
+
+    def attach(self, entry_id: str, *, notes: Sequence[str], evidence: Sequence[str]) -> None:
+        """Keep what a collaborator said of a draft; with nothing, that it was asked."""
+        said = {"notes": list(notes), "evidence": list(evidence)} if notes or evidence else {}
+        with immediate(self._connect()) as connection:
+            connection.execute(
+                "UPDATE drafts SET collaborator = ? WHERE entry_id = ?", (orjson.dumps(said).decode(), entry_id)
+            )
+
     def count_queue(self) -> int:
         """Count the drafts that wait for a person."""
         row = self._connect().execute(f"SELECT count(*) {_FROM_DRAFTS} WHERE {_QUEUED}")

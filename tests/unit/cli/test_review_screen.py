@@ -289,3 +289,17 @@ def test_whatever_is_pressed_nothing_is_lost(tmp_path_factory: pytest.TempPathFa
         assert world.store.drafts.every() == before
     finally:
         world.close()
+
+
+def test_what_a_collaborator_said_is_shown_as_its_own(world: World) -> None:
+    """Never as the person's note, and nothing hides in it."""
+    desk = Desk(world)
+    desk.world.store.drafts.attach(
+        desk.draft(PNPM).entry.entry_id, notes=["see \u202epackage.json"], evidence=["line 3"]
+    )
+    desk.sitting.look()
+    shown = desk.shows()
+    assert "The collaborator: see" in shown
+    assert "The collaborator: line 3" in shown
+    assert "Note:" not in shown
+    assert "\u202e" not in shown

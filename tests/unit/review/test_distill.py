@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from phase2_world import DAY, NOW, World, learned, memory
+from phase2_world import DAY, NOW, World, entry, learned, memory
 
 from memory_pipeline.config import ReviewConfig
 from memory_pipeline.forget.erasure import erasure_of

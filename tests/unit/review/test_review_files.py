@@ -6,6 +6,7 @@ import dataclasses
 import json
 import stat
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -391,3 +392,23 @@ def test_two_writers_meet_in_one_lock(cabinet: Cabinet) -> None:
         os_lock(cabinet.root / LOCK_FILE, purpose="a test"),
     ):
         pass
+
+
+def test_many_reviewers_at_once_lose_no_decision_and_leave_one_whole_file(world: World) -> None:
+    """Each decides about drafts of its own and writes, while the review runs."""
+    cabinet = Cabinet(world)
+    world.says("thread-a", *(entry(f"Rule number {number}.") for number in range(12)))
+    cabinet.run()
+    entries = [draft.entry for draft in world.store.drafts.every()]
+
+    def decide(first: int) -> None:
+        for said in entries[first::3]:
+            cabinet.review.approve([said])
+            cabinet.write()
+
+    with ThreadPoolExecutor(4) as pool:
+        for done in [*(pool.submit(decide, first) for first in range(3)), pool.submit(cabinet.run)]:
+            done.result()
+    assert cabinet.document()["review_counts"]["approved"] == 12
+    assert json.loads(cabinet.sync.read_bytes())["approved_ready_count"] == 12
+    assert [path.name for path in cabinet.path.parent.iterdir()] == ["thread-a.json"]
