@@ -14,6 +14,7 @@ from memory_pipeline.cli.draft_commands import (
     filter_options,
     find_draft,
     fits,
+    note_fault,
     open_reviewed,
     session_id,
     take,
@@ -205,11 +206,9 @@ def _choose(
 
 
 def _note(app: App, text: str) -> str:
-    if app.forgets_words(text):
-        raise UsageError(
-            "the note holds words that you had forgotten for good (forget --match); "
-            f"to allow them again, delete the file of that day in {app.config.tombstones_path}"
-        )
+    fault = note_fault(app, text)
+    if fault is not None:
+        raise UsageError(fault)
     return text
 
 

@@ -79,8 +79,8 @@ def drafts_status(place: Place, *, session: str | None, of_all: bool, given: Pat
         taken = take(app, place, session=session, of_all=of_all)
         shown = relabelled(app, taken.drafts, given_known(given))
         waiting = app.store.drafts.count_queue()
-        dropped = [draft for draft in app.store.drafts.every() if draft.dropped]
-    document = {**taken.document, **draft_view.counts_document(shown), "waiting": waiting, "dropped": len(dropped)}
+        dropped = app.store.drafts.count_dropped()
+    document = {**taken.document, **draft_view.counts_document(shown), "waiting": waiting, "dropped": dropped}
     if as_json:
         output.print_json(document)
         return EXIT_DONE
@@ -88,7 +88,7 @@ def drafts_status(place: Place, *, session: str | None, of_all: bool, given: Pat
     draft_view.print_counts(document)
     click.echo(f"In all:    {output.drafts_wait(waiting, place.command) if waiting else 'nothing waits for you'}")
     if dropped:
-        click.echo(f"Dropped:   {len(dropped)} left the queue undecided: `{place.command('drafts list --dropped')}`")
+        click.echo(f"Dropped:   {dropped} left the queue undecided: `{place.command('drafts list --dropped')}`")
     return EXIT_DONE
 
 
@@ -161,6 +161,7 @@ def drafts_review(place: Place, *, session: str | None, given: Path | None) -> i
             near=_nearest(app, known),
             read_back=app.read_back,
             relabel=lambda draft: relabelled(app, [draft], known)[0],
+            note_fault=lambda note: note_fault(app, note),
         )
         try:
             terminal.show(screen)
@@ -384,6 +385,16 @@ def find_draft(app: App, name: str, place: Place) -> Draft:
             f"`{listing}` shows what is said"
         )
     return found
+
+
+def note_fault(app: App, text: str) -> str | None:
+    """Say why a note is not to be kept, None when it may be."""
+    if not app.forgets_words(text):
+        return None
+    return (
+        "the note holds words that you had forgotten for good (forget --match); "
+        f"to allow them again, delete the file of that day in {app.config.tombstones_path}"
+    )
 
 
 def given_known(path: Path | None) -> Sequence[Known] | None:

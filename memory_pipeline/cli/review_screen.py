@@ -70,12 +70,17 @@ class ReviewScreen:
         near: Callable[[Draft], Sequence[Near]],
         read_back: Callable[[Draft], Sequence[ReadBack]],
         relabel: Callable[[Draft], Draft] = lambda draft: draft,
+        note_fault: Callable[[str], str | None] = lambda _note: None,
     ) -> None:
-        """``near`` finds what a draft is shown beside, most alike first; ``read_back`` reads its evidence anew."""
+        """``near`` finds what a draft is shown beside, most alike first; ``read_back`` reads its evidence anew.
+
+        ``note_fault`` says why a note is not to be kept, None when it may be.
+        """
         self._sitting = sitting
         self._near = near
         self._read_back = read_back
         self._relabel = relabel
+        self._note_fault = note_fault
         self._read: tuple[str, Sequence[ReadBack]] | None = None
         self._note: str | None = None  # while one is typed
         self._is_open = False
@@ -177,7 +182,10 @@ class ReviewScreen:
     def _type(self, key: str) -> None:
         if key in _ENTER:
             text, self._note = self._note or "", None
-            if text.strip():
+            fault = self._note_fault(text)
+            if fault is not None:
+                self._message = f"Not noted: {fault}"
+            elif text.strip():
                 self._tell(self._sitting.note(text), "Noted")
         elif key in (_CANCEL, "\x03"):
             self._note = None

@@ -254,6 +254,11 @@ class Drafts:
         row = self._connect().execute(f"SELECT count(*) {_FROM_DRAFTS} WHERE {_QUEUED}")
         return int(row.fetchone()[0])
 
+    def count_dropped(self) -> int:
+        """Count the drafts that left the queue undecided."""
+        where = f"d.dropped IS NOT NULL AND ({_IS_SAID})"
+        return int(self._connect().execute(f"SELECT count(*) {_FROM_DRAFTS} WHERE {where}").fetchone()[0])
+
     def every(self, *, thread_id: str | None = None) -> list[Draft]:
         """Return the drafts that are said, of one thread by position, or all: first those about memories."""
         where, values = ("AND e.thread_id = ?", (thread_id,)) if thread_id else ("", ())

@@ -300,6 +300,7 @@ def test_a_distilled_proposal_goes_through_the_same_commands(shell: Shell) -> No
     assert approved["review_status"] == "approved"
     shell.call("run", "--phase2")
     assert len(shell.world.told()) == 1
+    assert shell.call("memory", "lint").code == 0
     refused = shell.call("drafts", "undo", "--entry", proposal["entry_id"])
     assert refused.code == 2
     assert "memory undo" in refused.err

@@ -141,6 +141,17 @@ def test_a_note_is_typed_and_kept_with_the_draft(world: World) -> None:
     assert desk.draft(PNPM).review_note == "ar 要问"
 
 
+def test_a_note_that_must_not_be_kept_is_refused_with_its_reason(world: World) -> None:
+    """Forgotten words do not come back through a note."""
+    desk = Desk(world)
+    desk.screen = ReviewScreen(
+        desk.sitting, near=lambda _draft: [], read_back=desk._read, note_fault=lambda note: f"no {note}"
+    )
+    desk.press("nx\r")
+    assert "Not noted: no x" in desk.shows()
+    assert desk.draft(PNPM).review_note == ""
+
+
 def test_what_another_reviewer_decided_meanwhile_stands_and_is_told(world: World) -> None:
     """Who won, when, and with which note; the key changes nothing."""
     desk = Desk(world)
