@@ -47,7 +47,7 @@ def memory_distill(place: Place, *, scope: str | None, as_json: bool) -> int:
         for mark, name in (("+", merge.keeps), *(("-", name) for name in merge.gives_way)):
             one = memories.get(name)
             click.echo(f"  {mark} {name}  {visible(one.statement) if one is not None else ''}")
-    click.echo(f"{found.looked_at} memories looked at, {len(found.merges)} proposals, {found.proposed} of them new.")
+    click.echo(f"memories looked at: {found.looked_at}, proposals: {len(found.merges)}, new: {found.proposed}")
     if waiting and found.merges:
         click.echo(output.drafts_wait(waiting, place.command))
     return EXIT_DONE

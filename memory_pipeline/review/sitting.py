@@ -59,10 +59,10 @@ class Sitting:
 
     def look(self) -> None:
         """Look at the queue anew, and turn to the draft that comes first."""
-        queue = [draft for draft in self._drafts.queue() if self._thread_id in (None, draft.entry.thread_id)]
-        waiting = [draft for draft in queue if draft.entry.entry_id not in self._skipped]
-        wanted = [draft for draft in waiting if draft.entry.entry_id == self._next]
-        self._shown = (wanted or waiting or [None])[0]  # type: ignore[list-item]
+        queue = self._drafts.queue_ids(thread_id=self._thread_id)
+        waiting = [entry_id for entry_id in queue if entry_id not in self._skipped]
+        wanted = self._next if self._next in waiting else next(iter(waiting), None)
+        self._shown = self._drafts.get(wanted) if wanted is not None else None
         self.left, self.skipped = len(waiting), len(queue) - len(waiting)
 
     def approve(self, *, note: str = "") -> Told:

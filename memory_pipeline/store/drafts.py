@@ -229,6 +229,14 @@ class Drafts:
         """Return the drafts that wait for a person: what a person stated first, then the newest."""
         return self._drafts(f"WHERE {_QUEUED} ORDER BY {_RANK}")
 
+    def queue_ids(self, *, thread_id: str | None = None) -> list[str]:
+        """Return the ids of the drafts that wait, of one thread or all, in the order of the queue."""
+        where, values = ("AND coalesce(e.thread_id, ?) = ?", (MEMORIES_THREAD, thread_id)) if thread_id else ("", ())
+        rows = self._connect().execute(
+            f"SELECT d.entry_id {_FROM_DRAFTS} WHERE {_QUEUED} {where} ORDER BY {_RANK}", values
+        )
+        return [row["entry_id"] for row in rows]
+
     def unasked(self, *, limit: int) -> list[Draft]:
         """Return the drafts of the queue that no collaborator was asked about, in its order, at most ``limit``."""
         return self._drafts(f"WHERE {_QUEUED} AND d.collaborator IS NULL ORDER BY {_RANK} LIMIT ?", (limit,))

@@ -281,3 +281,28 @@ def test_the_sync_list_follows_each_decision(shell: Shell, tmp_path: Path) -> No
     told(shell, "undo")
     assert told(shell, "sync-list", "--session", FIRST) is None
     assert not path.exists()
+
+
+def test_a_distilled_proposal_goes_through_the_same_commands(shell: Shell) -> None:
+    """Listed, exported with its evidence, approved, carried out by a run, undone with the history of the memories."""
+    shell.world.says(FIRST, entry("The web build needs Node 20 and pnpm.", at=NOW - 9 * DAY))
+    shell.world.says(LATER, entry("The web build needs Node 20 and the pnpm tool.", at=NOW - DAY))
+    shell.world.run()
+    before = shell.world.told()
+    distilled = json.loads(shell.call("memory", "distill", "--json").out)
+    assert (distilled["looked_at"], distilled["proposed"]) == (2, 1)
+    (proposal,) = distilled["proposals"]
+    assert "proposals: 1, new: 0" in shell.call("memory", "distill").out
+    (listed,) = told(shell, "list", "--session", "memories")["drafts"]
+    assert listed["merges"] == [proposal["keeps"], *proposal["gives_way"]]
+    assert len(listed["evidence"]) == 2
+    (approved,) = told(shell, "approve", "--entry", proposal["entry_id"][:10], "--session", "memories")["drafts"]
+    assert approved["review_status"] == "approved"
+    shell.call("run", "--phase2")
+    assert len(shell.world.told()) == 1
+    refused = shell.call("drafts", "undo", "--entry", proposal["entry_id"])
+    assert refused.code == 2
+    assert "memory undo" in refused.err
+    assert shell.call("memory", "undo").code == 0
+    assert shell.world.told() == before
+    assert told(shell, "list", "--session", "memories")["drafts"][0]["carried_out"]
