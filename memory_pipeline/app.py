@@ -9,6 +9,7 @@ import socket
 import threading
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
 
 from memory_pipeline.clock import Clock, SystemClock
@@ -19,6 +20,7 @@ from memory_pipeline.forget.rescan import Rescanning
 from memory_pipeline.llm.port import Extractor, ToolModel
 from memory_pipeline.lock import HeldLock
 from memory_pipeline.phase1.gates import apply_gates
+from memory_pipeline.phase1.imported import extract_imported
 from memory_pipeline.phase1.index import Discovery, Progress, index_rollouts
 from memory_pipeline.phase1.run import Phase1
 from memory_pipeline.phase2.consolidate import Phase2, Preview
@@ -32,7 +34,8 @@ from memory_pipeline.records import Agent, Draft, JournalRecord, Phase2Counts, R
 from memory_pipeline.redact import Redacted, redact
 from memory_pipeline.review.distill import Distillation, Distilled
 from memory_pipeline.review.files import FiledReview, FilesReport, write_session_files
-from memory_pipeline.review.packets import Packets
+from memory_pipeline.review.packet import events_of, read_packet
+from memory_pipeline.review.packets import KeptPacket, Packets
 from memory_pipeline.review.run import Review
 from memory_pipeline.rollouts.codex_home import check_codex_home
 from memory_pipeline.rollouts.readback import EvidenceReader, ReadBack
@@ -202,6 +205,42 @@ class App:
     def distill(self, *, scope: str | None = None) -> Distilled:
         """Propose which of like or contradicting memories stay; see Distillation.run_once."""
         return Distillation(self.store, self.review(), now=self.clock.now).run_once(scope=scope)
+
+    def import_packet(self, path: Path, *, scope: str | None = None) -> KeptPacket:
+        """Take in a packet of another tool; its turns become drafts where it is known which project they are of.
+
+        That is the project of a session whose log is gone before anything was extracted, or ``scope``.
+
+        Raises:
+            UsageError: it is no packet, or of a session whose log is here, or that was forgotten.
+            ModelError: nothing could be extracted; the packet is kept, and can be imported again.
+        """
+        kept = self.packets().import_file(path)
+        thread = self.store.threads.get(kept.session_id)
+        known = self.store.extractions.get(kept.session_id)
+        wanted = scope or (thread.scope if thread is not None else None)
+        is_from_log = known is not None and (thread is None or thread.rollout_path != str(kept.path))
+        if wanted is None or is_from_log or not self.config.settings.generate_memories:
+            return kept
+        self.store.imported.begin(kept.session_id, packet_path=str(kept.path), scope=wanted, now=self.clock.now())
+        thread = self.store.threads.get(kept.session_id)
+        content = kept.path.read_bytes()
+        packet = read_packet(content)
+        if thread is None or packet is None:
+            return kept
+        if self._extractor is None:
+            self._extractor = self._build_extractor()
+        events, hashes = events_of(packet, content)
+        extraction = extract_imported(
+            dataclasses.replace(thread, rollout_path=str(kept.path), scope=wanted),
+            events,
+            hashes,
+            self.config,
+            extract=self._extractor.extract,
+        )
+        self.store.imported.store(extraction, now=self.clock.now())
+        self.review_with_files()
+        return dataclasses.replace(kept, is_known=True, drafts=len(self.store.drafts.every(thread_id=kept.session_id)))
 
     def packets(self) -> Packets:
         """Return what builds, imports and shows packets of sessions."""

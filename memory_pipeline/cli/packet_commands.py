@@ -10,6 +10,7 @@ import click
 from memory_pipeline.cli.place import EXIT_DONE, EXIT_FAILED, JSON_OPTION, Place, open_app
 from memory_pipeline.cli.thread_commands import find_thread
 from memory_pipeline.errors import RolloutError, UsageError
+from memory_pipeline.records import PROJECT_SCOPE_PREFIX
 
 if TYPE_CHECKING:
     from memory_pipeline.review.packets import KeptPacket
@@ -114,18 +115,24 @@ def packet_show(place: Place, *, session: str, as_json: bool) -> int:
 
 @packet.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
+@click.option("--scope", metavar="SCOPE", help="The project that it is of (project:KEY): what it says becomes drafts.")
 @JSON_OPTION
 @click.pass_obj
-def packet_import(place: Place, *, file: Path, as_json: bool) -> int:
+def packet_import(place: Place, *, file: Path, scope: str | None, as_json: bool) -> int:
     """Take in a packet that another tool made of a session whose log is gone."""
     from memory_pipeline.cli import output
 
+    if scope is not None and not (scope.startswith(PROJECT_SCOPE_PREFIX) and scope.removeprefix(PROJECT_SCOPE_PREFIX)):
+        raise UsageError(f"--scope: {scope} is no project; write project:KEY, as `{place.command('memory list')}` does")
     with open_app(place.load()) as app:
-        kept = app.packets().import_file(file)
+        kept = app.import_packet(file, scope=scope)
     if as_json:
         output.print_json(_document(kept))
     else:
-        click.echo(f"{output.printable(str(kept.path))}: {_audit_line(kept)}")
+        drafts = f"{kept.drafts} drafts wait" if kept.drafts else "no drafts"
+        click.echo(f"{output.printable(str(kept.path))}: {_audit_line(kept)}, {drafts}")
+        if not kept.is_known:
+            output.say("it says nothing of its project; import it with --scope project:KEY to make drafts of it")
         for problem in kept.problems:
             output.say(output.printable(problem))
     return EXIT_DONE
@@ -137,6 +144,7 @@ def _document(kept: KeptPacket) -> dict[str, Any]:
         "path": str(kept.path),
         "origin": kept.origin,
         "is_known": kept.is_known,
+        "drafts": kept.drafts,
         "audit": kept.audit.as_document(),
         "problems": list(kept.problems),
     }

@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from memory_pipeline.clock import iso
+from memory_pipeline.files import TEMPORARY_PREFIX
 from memory_pipeline.records import (
     Coverage,
     Draft,
@@ -55,6 +56,20 @@ def sync_name(thread_id: str) -> str:
 def packet_name(thread_id: str) -> str:
     """Return the packet of a session, below the state folder."""
     return f"{PACKETS_FOLDER}/{file_stem(thread_id)}.md"
+
+
+def own_name(name: str) -> str:
+    """Return the name of the file that one is, was kept aside of, or was to replace."""
+    name = name.removeprefix(TEMPORARY_PREFIX)
+    for suffix in (".json", ".md"):
+        if suffix in name:
+            return name[: name.rindex(suffix) + len(suffix)]
+    return name
+
+
+def session_named(name: str) -> str:
+    """Return the session that such a file is named after."""
+    return own_name(name).removesuffix(".json").removesuffix(".md")
 
 
 def draft_document(

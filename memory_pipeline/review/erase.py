@@ -14,7 +14,7 @@ from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config
 from memory_pipeline.errors import MemoryPipelineError
 from memory_pipeline.files import TEMPORARY_PREFIX, sha256_hex, write_whole
-from memory_pipeline.review.documents import PACKETS_FOLDER
+from memory_pipeline.review.documents import PACKETS_FOLDER, own_name, session_named
 from memory_pipeline.review.files import ReviewFiles, locked_files, read_plain, review_folders, tells_forgotten
 from memory_pipeline.review.packets import Packets
 from memory_pipeline.store.store import Store
@@ -124,17 +124,8 @@ def _files(config: Config, store: Store) -> Iterator[tuple[Path, str, bytes]]:
         for path in sorted(folder.iterdir()) if folder.is_dir() else ():
             content = read_plain(path, most_bytes=_MOST_BYTES)
             if content is not None:
-                own = _own_name(path)
-                yield path, sessions.get(f"{folder.name}/{own}", Path(own).stem), content
-
-
-def _own_name(path: Path) -> str:
-    """Return the name of the file that this one is, was kept aside of, or was to replace."""
-    name = path.name.removeprefix(TEMPORARY_PREFIX)
-    for suffix in (".json", ".md"):
-        if suffix in name:
-            return name[: name.rindex(suffix) + len(suffix)]
-    return name
+                known = sessions.get(f"{folder.name}/{own_name(path.name)}")
+                yield path, known or session_named(path.name), content
 
 
 def _name_of(path: Path) -> str:

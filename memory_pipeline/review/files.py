@@ -38,6 +38,7 @@ from memory_pipeline.review.documents import (
     drafts_name,
     encode,
     packet_name,
+    session_named,
     sync_document,
     sync_name,
 )
@@ -228,7 +229,7 @@ class ReviewFiles:
                 if ours.get(name) == path.lstat().st_mtime_ns:
                     continue
                 content = read_plain(path)
-                if content is not None and tells_forgotten(path.name.partition(".")[0], content, tombstones):
+                if content is not None and tells_forgotten(session_named(path.name), content, tombstones):
                     path.unlink()
                     self._problems.append(f"{path}: told of what was forgotten, so it is gone")
 

@@ -11,7 +11,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from memory_pipeline.records import Coverage, Event, EventKind, ToolStatus
+from memory_pipeline.files import sha256_hex
+from memory_pipeline.records import Coverage, Event, EventKind, Speaker, ToolStatus
 from memory_pipeline.redact import redact
 from memory_pipeline.review.documents import turn_id
 from memory_pipeline.statements import one_line
@@ -293,6 +294,48 @@ def read_packet(content: bytes) -> Packet | None:
         return None
     audit, turns = _Reader().read(lines)
     return Packet(session_id=title["id"], audit=replace(audit, turns_rendered=len(turns)), turns=tuple(turns))
+
+
+def events_of(packet: Packet, content: bytes) -> tuple[list[Event], dict[tuple[int, int], str]]:
+    """Return what stands in a packet as events, with the hash of each text by its place in ``content``, its bytes.
+
+    Requests are the person's words, as far as whoever made the packet is to be believed.
+    """
+    events: list[Event] = []
+    hashes: dict[tuple[int, int], str] = {}
+    position = 0
+    for turn in packet.turns:
+        for name, kind, speaker in _SPOKEN:
+            for text in getattr(turn, name):
+                raw = text.encode("utf-8", "replace")
+                start = content.find(raw, position)
+                if not text.strip() or start < 0:
+                    continue
+                position = start + len(raw)
+                hashes[start, position] = sha256_hex(raw)
+                events.append(
+                    Event(
+                        kind=kind,
+                        speaker=speaker,
+                        text=text,
+                        at=None,
+                        byte_start=start,
+                        byte_end=position,
+                        line_number=content.count(b"\n", 0, start) + 1,
+                        turn=turn.number,
+                        command=text if kind is EventKind.TOOL_CALL else None,
+                    )
+                )
+    return events, hashes
+
+
+#: The parts of a turn in the order in which they are written, and whose words they are.
+_SPOKEN = (
+    ("requests", EventKind.PROMPT, Speaker.USER),
+    ("updates", EventKind.COMMENTARY, Speaker.ASSISTANT),
+    ("answers", EventKind.FINAL_ANSWER, Speaker.ASSISTANT),
+    ("commands", EventKind.TOOL_CALL, Speaker.ASSISTANT),
+)
 
 
 class _Reader:

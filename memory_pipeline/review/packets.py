@@ -35,6 +35,7 @@ class KeptPacket:
     audit: PacketAudit
     origin: str  # "built" from a log, "imported", or "other": a tool put it there, or somebody edited it
     is_known: bool  # its session is indexed
+    drafts: int = 0  # that were made of it just now
     problems: tuple[str, ...] = ()
 
 

@@ -11,6 +11,7 @@ from memory_pipeline.store.connection import open_database
 from memory_pipeline.store.drafts import Drafts
 from memory_pipeline.store.extractions import Extractions
 from memory_pipeline.store.forgetting import Forgetting
+from memory_pipeline.store.imported import ImportedThreads
 from memory_pipeline.store.jobs import Jobs
 from memory_pipeline.store.journal import JournalEntries
 from memory_pipeline.store.ledger import Ledger
@@ -37,6 +38,7 @@ class Store:
         self.citations = Citations(self._connect)
         self.memories = Memories(self._connect)
         self.journal = JournalEntries(self._connect)
+        self.imported = ImportedThreads(self._connect)
         self.ledger = Ledger(self._connect)
         self.forgetting = Forgetting(self._connect)
         self._connect()

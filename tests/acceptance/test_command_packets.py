@@ -139,3 +139,48 @@ def test_forgetting_some_words_builds_the_packet_anew_without_them(machine: Mach
     text = (machine.state / "packets" / f"{thread_id_of(3)}.md").read_text(encoding="utf-8")
     assert "capylint" in text
     assert "What was forgotten is left out." in text
+
+
+def test_an_imported_packet_becomes_drafts_that_wait(machine: Machine, tmp_path: Path) -> None:
+    """Its turn is the evidence; nothing of it passes by itself, and the person's approval lets it pass."""
+    said = "From now on always tag releases with the wombat prefix."
+    path = tmp_path / "in.md"
+    path.write_text(
+        f"# Session Packet: other-1\n## Turn 4\n### User Requests\n```text\n{said}\n```\n### Final Answers\n"
+        "```text\nNoted.\n```\n"
+    )
+    assert machine.run("packet", "import", str(path), "--json").document["drafts"] == 0
+    assert machine.run("packet", "import", str(path), "--scope", "user").code == 2
+    for _ in range(2):  # once more changes nothing
+        imported = machine.run("packet", "import", str(path), "--scope", "project:example.org/a", "--json").document
+        assert (imported["drafts"], imported["is_known"]) == (1, True)
+    assert machine.run("run", "--json").code == 0
+    assert "wombat" not in machine.handbook()
+    drafts = machine.state / "memory-drafts" / "other-1.json"
+    document = json.loads(drafts.read_bytes())
+    (draft,) = document["draft_entries"]
+    assert (draft["sync_readiness"], draft["evidence_refs"]["turn_number"]) == ("needs-raw-review", 4)
+    assert draft["destination"] == "project:example.org/a"
+    draft["review_status"] = "approved"
+    drafts.write_text(json.dumps(document))
+    assert machine.run("run", "--json").code == 0
+    assert "wombat" in machine.handbook()
+    shown = machine.run("threads", "show", "other-1", "--json").document
+    assert shown["state"] == "done"
+    assert machine.run("memory", "lint", "--json").code == 0
+    assert machine.run("forget", "--thread", "other-1", "--yes", "--json").code == 0
+    assert files_holding(machine.state, "wombat") == []
+    assert machine.run("packet", "import", str(path), "--scope", "project:example.org/a").code == 2
+
+
+def test_a_log_that_turns_up_takes_the_place_of_its_packet(machine: Machine, tmp_path: Path) -> None:
+    """What the packet alone said is withdrawn."""
+    path = tmp_path / "in.md"
+    text = f"# Session Packet: {thread_id_of(7)}\n## Turn 1\n### User Requests\n```text\n{LINT} Never use tabs.\n```\n"
+    path.write_text(text)
+    scope = "project:example.org/a"
+    assert machine.run("packet", "import", str(path), "--scope", scope, "--json").document["drafts"] > 0
+    session(7, "From now on always use wombatade.").write(machine.codex)
+    assert machine.run("run", "--json").document["phase1"]["succeeded"] == 1
+    (draft,) = drafts_of(machine, 7)["draft_entries"]
+    assert "wombatade" in draft["statement"]
