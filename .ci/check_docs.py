@@ -41,6 +41,10 @@ SHOWN_ENUMS: Sequence[type[StrEnum]] = (
     records.ClaimOutcome,
     records.Phase2Outcome,
     records.Happened,
+    records.DraftLabel,
+    records.Readiness,
+    records.ReviewStatus,
+    records.Decider,
 )
 
 _VARIABLE = re.compile(r"\{\{([a-z][a-z0-9_]*)\}\}")

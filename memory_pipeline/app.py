@@ -29,6 +29,7 @@ from memory_pipeline.llm.port import Extractor, ToolModel
 from memory_pipeline.lock import HeldLock
 from memory_pipeline.logfile import logging_to_file
 from memory_pipeline.phase1.gates import apply_gates
+from memory_pipeline.phase1.imported import extract_imported
 from memory_pipeline.phase1.index import Discovery, Progress, index_rollouts
 from memory_pipeline.phase1.run import Phase1
 from memory_pipeline.phase2.consolidate import Phase2, Preview
@@ -37,12 +38,16 @@ from memory_pipeline.phase2.hand import Hand
 from memory_pipeline.phase2.lint import lint
 from memory_pipeline.phase2.publish import OnStep
 from memory_pipeline.pipeline import PassOptions, Pipeline
-from memory_pipeline.recall.why import Explanation, explain
-from memory_pipeline.records import Agent, JournalRecord, Phase2Counts, Phase2Outcome, RunCounts
+from memory_pipeline.recall.why import Explanation, explain, read_back
+from memory_pipeline.records import Agent, Draft, JournalRecord, Phase2Counts, Phase2Outcome, ReviewCounts, RunCounts
 from memory_pipeline.redact import Redacted, redact
+from memory_pipeline.review.distill import Distillation, Distilled
+from memory_pipeline.review.files import FiledReview, FilesReport, write_session_files
+from memory_pipeline.review.packet import events_of, read_packet
+from memory_pipeline.review.packets import KeptPacket, Packets
 from memory_pipeline.review.run import Review
 from memory_pipeline.rollouts.codex_home import check_codex_home
-from memory_pipeline.rollouts.readback import EvidenceReader
+from memory_pipeline.rollouts.readback import EvidenceReader, ReadBack
 from memory_pipeline.safekeeping.recover import is_lost, mend_database
 from memory_pipeline.safekeeping.restore import finish_restoring
 from memory_pipeline.safekeeping.upkeep import keep_up
@@ -280,7 +285,7 @@ class App:
     def rescanning(self, *, redact_text: Callable[[str], Redacted] = redact) -> Rescanning:
         """Return what masks stored secrets by the rules of ``redact_text``."""
         hand = Hand(self.config, self.store, self.clock)
-        return Rescanning(self.config, self.store, self.forgetting(), hand, redact_text=redact_text)
+        return Rescanning(self.config, self.store, self.clock, self.forgetting(), hand, redact_text=redact_text)
 
     def preview(self) -> Preview:
         """Say what a consolidation would do now; changes nothing but the labels of drafts."""
@@ -295,20 +300,90 @@ class App:
         """Return what labels drafts and takes a person's decisions about them."""
         return Review(self.config, self.store, self.clock)
 
+    def review_with_files(self) -> ReviewCounts:
+        """Take in edited draft files, label what is new, and write the files; see FiledReview.run_once."""
+        return FiledReview(self.config, self.store, self.clock).run_once()
+
+    def distill(self, *, scope: str | None = None) -> Distilled:
+        """Propose which of like or contradicting memories stay; see Distillation.run_once."""
+        return Distillation(self.store, self.review(), now=self.clock.now).run_once(scope=scope)
+
+    def import_packet(self, path: Path, *, scope: str | None = None) -> KeptPacket:
+        """Take in a packet of another tool; its turns become drafts where it is known which project they are of.
+
+        That is the project of a session whose log is gone before anything was extracted, or ``scope``.
+
+        Raises:
+            UsageError: it is no packet, or of a session whose log is here, or that was forgotten.
+            ModelError: nothing could be extracted; the packet is kept, and can be imported again.
+        """
+        kept = self.packets().import_file(path)
+        thread = self.store.threads.get(kept.session_id)
+        known = self.store.extractions.get(kept.session_id)
+        wanted = scope or (thread.scope if thread is not None else None)
+        is_from_log = known is not None and (thread is None or thread.rollout_path != str(kept.path))
+        if wanted is None or is_from_log or not self.config.settings.generate_memories:
+            return kept
+        self.store.imported.begin(kept.session_id, packet_path=str(kept.path), scope=wanted, now=self.clock.now())
+        thread = self.store.threads.get(kept.session_id)
+        content = kept.path.read_bytes()
+        packet = read_packet(content)
+        if thread is None or packet is None:
+            return kept
+        if self._extractor is None:
+            self._extractor = self._build_extractor()
+        events, hashes = events_of(packet, content)
+        extraction = extract_imported(
+            dataclasses.replace(thread, rollout_path=str(kept.path), scope=wanted),
+            events,
+            hashes,
+            self.config,
+            extract=self._extractor.extract,
+        )
+        self.store.imported.store(extraction, now=self.clock.now())
+        self.review_with_files()
+        return dataclasses.replace(kept, is_known=True, drafts=len(self.store.drafts.every(thread_id=kept.session_id)))
+
+    def packets(self) -> Packets:
+        """Return what builds, imports and shows packets of sessions."""
+        return Packets(self.config, self.store, self.clock)
+
+    def write_session_files(self, thread_id: str | None = None) -> FilesReport:
+        """Take in edited draft files and write those that must change; see review.files.write_session_files.
+
+        Raises:
+            LockedError: another run has been writing them for a long time.
+        """
+        return write_session_files(self.config, self.store, self.clock, thread_id)
+
     def why(self, query: str) -> Explanation:
         """Explain the memories that a query names; see recall.why.explain."""
+        return explain(query, self.store, self._evidence_reader())
+
+    def read_back(self, draft: Draft) -> tuple[ReadBack, ...]:
+        """Read the evidence of a draft back from its logs, in its order."""
+        reader = self._evidence_reader()
+        if not draft.merges:
+            return read_back(draft.entry, self.store, reader)
+        memories = [self.store.memories.get(memory_id) for memory_id in draft.merges]
+        entry_ids = list(dict.fromkeys(name for memory in memories if memory is not None for name in memory.entry_ids))
+        entries = self.store.extractions.known_entries(entry_ids)
+        return tuple(
+            read for name in entry_ids if name in entries for read in read_back(entries[name], self.store, reader)
+        )
+
+    def lint(self) -> list[Finding]:
+        """Check the whole workspace; see phase2.lint.lint."""
+        return lint(self.config, self.store)
+
+    def _evidence_reader(self) -> EvidenceReader:
         sources = self.config.sources
         homes = {
             Agent.CODEX: sources.codex.home,
             Agent.CLAUDE: sources.claude.home,
             Agent.JOURNAL: str(self.config.state_path),
         }
-        reader = EvidenceReader(homes, max_bytes=self.config.gates.max_rollout_bytes)
-        return explain(query, self.store, reader)
-
-    def lint(self) -> list[Finding]:
-        """Check the whole workspace; see phase2.lint.lint."""
-        return lint(self.config, self.store)
+        return EvidenceReader(homes, max_bytes=self.config.gates.max_rollout_bytes)
 
     def _pipeline(self) -> Pipeline:
         if self._extractor is None:
@@ -326,7 +401,8 @@ class App:
         )
         if self._tool_model is None:
             self._tool_model = self._build_tool_model()
-        return Pipeline(phase1, self.review(), self._phase2(self._tool_model))
+        review = FiledReview(self.config, self.store, self.clock, environ=self._environ, should_stop=self.stop.is_set)
+        return Pipeline(phase1, review, self._phase2(self._tool_model))
 
     def _phase2(self, tool_model: ToolModel | None = None) -> Phase2:
         return self._plain_phase2(before=self.forgetting().bring_in_line_under_lock, tool_model=tool_model)

@@ -7,6 +7,7 @@ import difflib
 import ipaddress
 import math
 import os
+import shlex
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -146,6 +147,9 @@ class ReviewConfig:
     max_pending: int = 500
     max_pending_days: float = 90
     defer_days: float = 14
+    collaborator: str = ""
+    collaborator_timeout_seconds: float = 20
+    collaborator_max_drafts: int = 10
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -243,6 +247,21 @@ class Config:
     def daemon_lock_path(self) -> Path:
         """The lock of the one daemon that works for this state folder."""
         return self.state_path / "daemon.lock"
+
+    @property
+    def packets_path(self) -> Path:
+        """Sessions as readable packets."""
+        return self.state_path / "packets"
+
+    @property
+    def draft_files_path(self) -> Path:
+        """The drafts of each session, to be read and decided about in files."""
+        return self.state_path / "memory-drafts"
+
+    @property
+    def sync_lists_path(self) -> Path:
+        """What of each session is approved and ready."""
+        return self.state_path / "sync-lists"
 
     @property
     def tombstones_path(self) -> Path:
@@ -476,6 +495,8 @@ _AT_LEAST: Mapping[str, float] = {
     "phase1.max_requests_per_job": 1,
     "phase1.max_tokens_per_job": 20_000,
     "phase1.max_seconds_per_job": 1,
+    "review.collaborator_timeout_seconds": 0.1,
+    "review.collaborator_max_drafts": 1,
     "phase2.max_candidates": 1,
     "phase2.max_unused_days": 0,
     "phase2.extension_retention_days": 0,
@@ -520,6 +541,10 @@ def _check_values(config: Config, path: Path) -> None:
     if config.model.provider == "openai" and not config.model.extract_model:
         raise ConfigError(f'{path}: model.provider is "openai", so model.extract_model must name a model')
     _check_base_url(config.model.base_url, path)
+    try:
+        shlex.split(config.review.collaborator)
+    except ValueError as error:
+        raise ConfigError(f"{path}: review.collaborator is no command line: {error}") from error
 
 
 def _check_base_url(base_url: str, path: Path) -> None:
@@ -553,7 +578,7 @@ def _resolve_paths(config: Config, explicit_state_dir: str | None, environ: Mapp
 #: Folders of ours in the state folder.
 _STATE_FOLDERS = (
     *("baseline", "baseline.new", "baseline.old", "staging", "replaced", "kept", "tombstones"),
-    *("backups", "set-aside", "restoring", "logs"),
+    *("backups", "set-aside", "restoring", "logs", "packets", "memory-drafts", "sync-lists"),
 )
 
 

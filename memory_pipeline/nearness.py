@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+
 from memory_pipeline.likeness import signature
 
 #: No more than so many are worth a closer look: what says the same, or the opposite, shares nearly every word.
@@ -38,4 +40,4 @@ class StatementIndex:
                 continue
             for key in keys:
                 shares[key] = shares.get(key, 0.0) + 1 / len(keys)
-        return sorted(shares, key=lambda key: (-shares[key], key))[:_MOST_NEAR]
+        return heapq.nsmallest(_MOST_NEAR, shares, key=lambda key: (-shares[key], key))

@@ -8,7 +8,7 @@ from memory_pipeline.phase1.index import Progress
 from memory_pipeline.phase1.run import Phase1, Phase1Options
 from memory_pipeline.phase2.consolidate import Phase2
 from memory_pipeline.records import Phase1Counts, Phase2Counts, ReviewCounts, RunCounts
-from memory_pipeline.review.run import Review
+from memory_pipeline.review.files import FiledReview
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,7 +26,7 @@ class PassOptions:
 class Pipeline:
     """Runs one pass after the other. Knows nothing of schedules."""
 
-    def __init__(self, phase1: Phase1, review: Review, phase2: Phase2) -> None:
+    def __init__(self, phase1: Phase1, review: FiledReview, phase2: Phase2) -> None:
         self._phase1 = phase1
         self._review = review
         self._phase2 = phase2

@@ -314,6 +314,9 @@ class EvidenceLine:
     speaker: Speaker
     at: float | None
     quote: str  # redacted, at most 500 characters
+    turn: int | None = None  # of its log, as events count them; None where it was stored before turns were
+    command: str | None = None  # redacted: the shell command that the line runs or answers
+    paths: tuple[str, ...] = ()  # redacted: files that its call writes or edits
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -725,6 +728,31 @@ class Draft:
     review_log: tuple[ReviewEvent, ...]  # oldest first
     drafted_at: float
     dropped: str | None = None  # why it left the queue undecided: "age" or "rank"
+    collaborator_notes: tuple[str, ...] = ()  # what review.collaborator said of it; never the person's words
+    collaborator_evidence: tuple[str, ...] = ()
+    is_said: bool = True  # its thread still says it; else it was withdrawn, and nothing can be decided about it
+    merges: tuple[str, ...] = ()  # of a proposal about memories: the one that stays, then those that give way to it
+    carried_out: int | None = None  # the consolidation that carried the proposal out
+
+    @property
+    def standing(self) -> tuple[object, ...]:
+        """What whoever decides relies on: where it differs by then, the draft is not the one that was looked at."""
+        return (self.label, self.readiness, self.review_status, self.decided_by, self.reviewed_at)
+
+
+#: Where the entry of a draft would name its thread, if the draft is about memories.
+MEMORIES_THREAD = "memories"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Merge:
+    """A proposal that of several memories one stays, and the others give way to it."""
+
+    merge_id: str
+    label: DraftLabel  # refine: they say the same; conflict: they can't hold together
+    keeps: str
+    gives_way: tuple[str, ...]
+    rationale: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

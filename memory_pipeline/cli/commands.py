@@ -7,10 +7,17 @@ from typing import Any
 import click
 
 from memory_pipeline import __version__
-from memory_pipeline.cli import hand_commands, history_commands  # noqa: F401 - they add to the group of memory_commands
+from memory_pipeline.cli import (  # noqa: F401 - they add to the groups of memory_commands and draft_commands
+    decide_commands,
+    distill_command,
+    hand_commands,
+    history_commands,
+)
 from memory_pipeline.cli.cost_command import cost
+from memory_pipeline.cli.draft_commands import drafts
 from memory_pipeline.cli.forget_commands import forget, redact
 from memory_pipeline.cli.memory_commands import memory
+from memory_pipeline.cli.packet_commands import packet
 from memory_pipeline.cli.place import EXIT_DONE, JSON_OPTION, Place
 from memory_pipeline.cli.run_commands import daemon, run_command, run_once, run_options, scan
 from memory_pipeline.cli.seeing_commands import doctor, log, metrics, status
@@ -64,6 +71,8 @@ cli.add_command(service)
 cli.add_command(scan)
 cli.add_command(threads)
 cli.add_command(memory)
+cli.add_command(drafts)
+cli.add_command(packet)
 cli.add_command(forget)
 cli.add_command(redact)
 cli.add_command(status)

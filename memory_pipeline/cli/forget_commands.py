@@ -29,6 +29,7 @@ _NAMES = {
     "journal_lines": "lines of the journal",
     "handbook_lines": "lines of yours in MEMORY.md",
     "notes": "notes in extensions/ad_hoc",
+    "review_files": "packets, files of drafts and what was kept aside of them, deleted or written anew",
     "backups": "backups, and older databases and journals in the state folder, deleted whole",
 }
 
@@ -150,6 +151,7 @@ def _plan_document(plan: Plan) -> dict[str, Any]:
         "journal_lines": [record.record_id for record in plan.journal_records],
         "handbook_lines": list(plan.found.handbook_lines),
         "notes": list(plan.found.notes),
+        "review_files": [str(path) for path in plan.review_files],
         "backups": [str(path) for path in plan.backups],
     }
 
@@ -171,7 +173,7 @@ def _print_plan(plan: Plan) -> None:
         click.echo(f"- worded anew {one['memory_id']}: {before} -> {after}")
     for line in document["handbook_lines"]:
         click.echo(f"- line of MEMORY.md: {output.printable(line)}")
-    for path in (*document["notes"], *document["backups"]):
+    for path in (*document["notes"], *document["review_files"], *document["backups"]):
         click.echo(f"- file {output.printable(path)}")
 
 

@@ -56,9 +56,9 @@ def run(arguments: Sequence[str]) -> int:
 
 def _failed(arguments: Sequence[str], message: str, exit_code: int, *, lines: Sequence[str] = ()) -> int:
     line = " ".join(message.split())
-    say(f"memory-pipeline: {line}")
-    for shown in lines:
-        say(shown)
+    with suppress(OSError):  # the terminal may be what was lost
+        for shown in (f"memory-pipeline: {line}", *lines):
+            say(shown)
     if "--json" in arguments:
         with suppress(OSError):  # what failed may be standard output itself
             print_json({"error": "\n".join([line, *lines]), "exit_code": exit_code})
@@ -77,11 +77,12 @@ def _make_output_safe() -> None:
 
 
 def _flush() -> None:
-    try:
-        sys.stdout.flush()
-    except OSError:
-        # Python would complain once more when it closes the stream by itself.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            # Python would complain once more when it closes the stream by itself.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 if __name__ == "__main__":

@@ -310,6 +310,8 @@ def print_run(counts: RunCounts, options: PassOptions, config: Config, command: 
                 f"           {phase2.selected} raw memories read; "
                 f"{phase2.added} files added, {phase2.modified} modified, {phase2.removed} removed."
             )
+    if counts.review.pending:
+        click.echo(f"Review:    {drafts_wait(counts.review.pending, command)}.")
     handbook = config.workspace_path / "MEMORY.md"
     if handbook.is_file():
         click.echo(f"\nMemories:  {handbook}")
@@ -317,6 +319,11 @@ def print_run(counts: RunCounts, options: PassOptions, config: Config, command: 
         click.echo(f"Look:      less {shlex.quote(str(handbook))}")
         click.echo(f"           {command('memory list')}")
         click.echo(f"           {command('threads list')}")
+
+
+def drafts_wait(waiting: int, command: Callable[[str], str]) -> str:
+    """Say how many drafts wait for the person, and what shows them."""
+    return f"{waiting} {'draft waits' if waiting == 1 else 'drafts wait'} for you: `{command('drafts review')}`"
 
 
 _PHASE2_SENTENCES: Mapping[Phase2Outcome, str] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from memory_pipeline.cli.output import counted, printable
+from memory_pipeline.cli.output import counted, drafts_wait, printable
 from memory_pipeline.redact import redact
 
 Command = Callable[[str], str]
@@ -25,7 +25,7 @@ def status_lines(document: Mapping[str, Any], command: Command) -> list[str]:
     ]
     parts: list[Part] = [_database, _running, _folders]
     if _is_known(document):
-        parts[2:2] = [_sessions, _waiting, _failures, _rest, _published, _cost]
+        parts[2:2] = [_sessions, _waiting, _failures, _rest, _drafts, _published, _cost]
     for part in parts:
         lines += part(document, command)
     return [printable(line) for line in lines]
@@ -109,6 +109,12 @@ def _rest(document: Mapping[str, Any], _command: Command) -> Iterator[str]:
     if document["provider_rests_until"]:
         yield f"Resting:   nothing is sent until {document['provider_rests_until']}"
         yield f"           {redact(document['provider_rest_reason'] or 'no reason is known').text}"
+
+
+def _drafts(document: Mapping[str, Any], command: Command) -> Iterator[str]:
+    waiting = document["drafts"]["waiting"]
+    if waiting:
+        yield f"Review:    {drafts_wait(waiting, command)}"
 
 
 def _published(document: Mapping[str, Any], _command: Command) -> Iterator[str]:

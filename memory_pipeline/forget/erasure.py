@@ -7,7 +7,16 @@ from collections.abc import Iterable, Sequence, Set
 
 from memory_pipeline.entries import is_persons_word, said, said_at
 from memory_pipeline.raw_memory import render_raw_memory
-from memory_pipeline.records import Agent, AppliedOperation, Entry, IndexedThread, Memory, StoredExtraction, Task
+from memory_pipeline.records import (
+    Agent,
+    AppliedOperation,
+    Entry,
+    EvidenceLine,
+    IndexedThread,
+    Memory,
+    StoredExtraction,
+    Task,
+)
 from memory_pipeline.store.forgetting import Erasure, Kept, Remains
 from memory_pipeline.tombstones import Tombstones, tokens_of
 
@@ -188,7 +197,7 @@ def _forgotten_lines(entry: Entry, tombstones: Tombstones) -> frozenset[int]:
         place
         for place, line in enumerate(entry.evidence)
         if (line.line_sha256 and tombstones.has_line(entry.thread_id, line.line_sha256))
-        or tombstones.holds_words(line.quote)
+        or tombstones.holds_words(line.quote, line.command, *line.paths)
     )
 
 
@@ -234,7 +243,7 @@ def forgotten_texts(kept: Kept, erasure: Erasure) -> list[str]:
     for name in erasure.entries:
         texts += _texts_of_entry(kept.entries[name])
     for name, places in erasure.blank_lines.items():
-        texts += [kept.entries[name].evidence[place].quote for place in places]
+        texts += [text for place in places for text in _texts_of_line(kept.entries[name].evidence[place])]
     for name in erasure.notes | (erasure.entries & kept.notes.keys()):
         texts += kept.notes[name]
     for name in erasure.memories | erasure.reworded.keys():
@@ -265,7 +274,8 @@ def standing_texts(kept: Kept, erasure: Erasure) -> list[str]:
         if name not in erasure.entries:
             blank = erasure.blank_lines.get(name, frozenset())
             texts += [entry.statement, entry.condition, entry.scope]
-            texts += [line.quote for place, line in enumerate(entry.evidence) if place not in blank]
+            for place, line in enumerate(entry.evidence):
+                texts += [] if place in blank else _texts_of_line(line)
     for name, notes in kept.notes.items():
         if name not in erasure.notes and name not in erasure.entries:
             texts += notes
@@ -291,7 +301,11 @@ def _told_of_thread(extraction: StoredExtraction) -> list[str]:
 
 
 def _texts_of_entry(entry: Entry) -> list[str]:
-    return [entry.statement, entry.condition, *(line.quote for line in entry.evidence)]
+    return [entry.statement, entry.condition, *(text for line in entry.evidence for text in _texts_of_line(line))]
+
+
+def _texts_of_line(line: EvidenceLine) -> list[str]:
+    return [line.quote, line.command or "", *line.paths]
 
 
 def _texts_of_operation(applied: AppliedOperation) -> list[str | None]:

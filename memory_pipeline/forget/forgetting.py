@@ -30,6 +30,12 @@ from memory_pipeline.phase2.layout import MEMORY_FILE
 from memory_pipeline.phase2.places import places_below
 from memory_pipeline.phase2.publish import OnStep
 from memory_pipeline.records import Agent, Event, IndexedThread, JournalRecord, Phase2Counts, Phase2Outcome
+from memory_pipeline.review.erase import (
+    erase_forgotten_files,
+    erase_marked_files,
+    find_forgotten_files,
+    take_in_edited_files,
+)
 from memory_pipeline.rollouts.lineage import OwnPart
 from memory_pipeline.rollouts.reading import RolloutReading, read_events
 from memory_pipeline.store.forgetting import Erasure, Kept
@@ -46,6 +52,7 @@ class Plan:
     erasure: Erasure
     found: Found  # in files that rendering does not reach
     journal_records: Sequence[JournalRecord]  # lines of the journal that are blanked, or lose words
+    review_files: Sequence[Path]  # packets, drafts, sync lists and what was kept aside, written anew or deleted
     backups: Sequence[Path]  # older databases and journals in the state folder, deleted whole
 
     @property
@@ -64,6 +71,7 @@ class Plan:
             "journal_lines": len(self.journal_records),
             "handbook_lines": len(self.found.handbook_lines),
             "notes": len(self.found.notes),
+            "review_files": len(self.review_files),
             "backups": len(self.backups),
         }
 
@@ -110,6 +118,7 @@ class Forgetting:
             erasure=erasure_of(kept, tombstones, taken_in=self._store.memories.taken_in()),
             found=find_forgotten(self._places, tombstones),
             journal_records=records,
+            review_files=find_forgotten_files(self._config, self._store, tombstones),
             backups=self._backups(),
         )
 
@@ -123,12 +132,14 @@ class Forgetting:
         """
         with self.locked():
             self._bring_in_line_if_due()
+            take_in_edited_files(self._config, self._store, self._clock)
             plan = self.plan(selector)
             marks = self._marks_of(plan)
             self._folder.add(plan.tombstones, now=self._clock.now())
             self._on_step("wrote tombstones")
             self._bring_in_line()
-            return self.look(marks, plan.counts)
+            more = erase_marked_files(self._config, self._store, self._clock, marks.are_in)
+            return self.look(marks, {**plan.counts, "review_files": len(plan.review_files) + more})
 
     def bring_in_line_if_due(self) -> None:
         """Finish a forgetting that was cut off, and forget again what a restored backup brought back.
@@ -233,6 +244,8 @@ class Forgetting:
         self._on_step("erased journal")
         erase_found(self._places, find_forgotten(self._places, tombstones), tombstones)
         self._on_step("erased workspace")
+        erase_forgotten_files(self._config, self._store, self._clock, tombstones)
+        self._on_step("erased review files")
         self.finish()
 
     def _marks_of(self, plan: Plan) -> Marks:

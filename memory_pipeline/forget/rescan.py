@@ -6,6 +6,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterable
 
+from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config
 from memory_pipeline.forget.forgetting import Forgetting
 from memory_pipeline.forget.marks import marks_of
@@ -15,6 +16,7 @@ from memory_pipeline.phase2.hand import Hand
 from memory_pipeline.phase2.places import places_below
 from memory_pipeline.records import JournalRecord
 from memory_pipeline.redact import Redacted, redact
+from memory_pipeline.review.erase import mask_review_files
 from memory_pipeline.store.store import Store
 
 #: Differs from the digest of any tombstones, so that the next start publishes what a crash left unpublished.
@@ -28,13 +30,16 @@ class Rescanning:
         self,
         config: Config,
         store: Store,
+        clock: Clock,
         forgetting: Forgetting,
         hand: Hand,
         *,
         redact_text: Callable[[str], Redacted] = redact,
     ) -> None:
         """Take the parts; ``redact_text`` are the rules."""
+        self._config = config
         self._store = store
+        self._clock = clock
         self._forgetting = forgetting
         self._hand = hand
         self._places = places_below(config.state_path, config.workspace_path)
@@ -65,6 +70,7 @@ class Rescanning:
             self._hand.journal.rewrite(self._masked_record, holds=lambda text: self._mask(text) != text)
             self._hand.deeds()
             mask_files(self._places, self._mask)
+            mask_review_files(self._config, self._store, self._clock, self._mask)
             self._forgetting.finish()
             notes = [
                 f"{path} holds what looks like a secret; extensions are not ours to change: mask it yourself"

@@ -43,6 +43,7 @@ SUMMARY_LINE_CHARS = 1_000
 MOST_TASKS = 20
 MOST_ENTRIES = 60
 MOST_EVIDENCE = 8
+MOST_PATHS = 20
 
 
 ScopeAt = Callable[[str | None], str]
@@ -207,7 +208,8 @@ def _check_entry(
     scope = scope_at(next((row for row in cited if _is_persons_word(row)), cited[0]).cwd)
     if draft.scope == USER_SCOPE and any(_is_said_everywhere(row, statement) for row in cited):
         scope = USER_SCOPE
-    lines = tuple(_evidence_line(row, evidence.rollout_path, statement) for row in cited)
+    calls = {row.call_id: row for row in rows.values() if row.call_id and row.kind is EventKind.TOOL_CALL}
+    lines = tuple(_evidence_line(row, calls, evidence.rollout_path, statement) for row in cited)
     return Entry(
         entry_id=_entry_id(evidence.thread_id, kind, scope, statement, lines),
         thread_id=evidence.thread_id,
@@ -245,7 +247,10 @@ def _words(text: str) -> set[str]:
     return set(re.findall(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+", text.casefold()))
 
 
-def _evidence_line(row: EvidenceRow, rollout_path: str, statement: str) -> EvidenceLine:
+def _evidence_line(
+    row: EvidenceRow, calls: Mapping[str, EvidenceRow], rollout_path: str, statement: str
+) -> EvidenceLine:
+    call = calls.get(row.call_id or "", row)  # a result is told by what was called
     return EvidenceLine(
         rollout_path=rollout_path,
         byte_start=row.byte_start,
@@ -254,6 +259,9 @@ def _evidence_line(row: EvidenceRow, rollout_path: str, statement: str) -> Evide
         speaker=row.speaker,
         at=row.at,
         quote=_quote(row.text, statement),
+        turn=row.turn,
+        command=command[:QUOTE_CHARS] if (command := row.command or call.command) else None,
+        paths=(row.paths or call.paths)[:MOST_PATHS],
     )
 
 

@@ -46,6 +46,7 @@ from memory_pipeline.phase2.edits import edits_of, notes_in
 from memory_pipeline.phase2.erase import erase_found, find_forgotten
 from memory_pipeline.phase2.hand import Hand
 from memory_pipeline.phase2.layout import MEMORY_FILE, SUMMARY_FILE, lay_out
+from memory_pipeline.phase2.merging import carry_out_merges
 from memory_pipeline.phase2.operations import MemoryBook, undone_key
 from memory_pipeline.phase2.places import places_below
 from memory_pipeline.phase2.placing import FormerWording
@@ -109,6 +110,7 @@ class _Plan:
     set_aside: frozenset[str]  # entries that a model would not have placed before a person looked at them
     is_new: bool  # an entry was looked at for the first time
     done: frozenset[str]  # records of the journal that were taken in
+    merged: frozenset[str]  # proposals about memories that were carried out
     edits_taken_in: frozenset[str]  # the edits of MEMORY.md that the memories hold by now
     notes: frozenset[str]  # digests of the person's lines in MEMORY.md that are notes
     kind: ConsolidationKind = ConsolidationKind.RUN
@@ -510,11 +512,13 @@ class Phase2:
             consult=consult,
             approved=self._store.drafts.approved_by_person(),
         )
+        merged = carry_out_merges(book, self._store.drafts.approved_merges() if is_run else ())
         waiting = {entry.entry_id for entry in unplaced if entry.thread_id in to_place}
         return self._lay_out(
             book,
             kind=kind,
             done=curated.done,
+            merged=merged,
             waiting=waiting - book.placed,
             set_aside=curated.set_aside,
             is_new=bool(to_place),
@@ -547,6 +551,7 @@ class Phase2:
         *,
         kind: ConsolidationKind,
         done: frozenset[str],
+        merged: frozenset[str] = frozenset(),
         waiting: set[str] | None = None,
         set_aside: frozenset[str] = frozenset(),
         is_new: bool = False,
@@ -579,6 +584,7 @@ class Phase2:
             set_aside=set_aside,
             is_new=is_new,
             done=done,
+            merged=merged,
             edits_taken_in=frozenset(edits & taken_in),
             notes=notes_in(baseline, on_disk),
             kind=kind,
@@ -616,6 +622,7 @@ class Phase2:
                 waiting=plan.waiting,
                 flagged=plan.set_aside,
                 journal_records=plan.done,
+                merged=plan.merged,
                 now=self._clock.now(),
             ):
                 discard_staged(self._places)

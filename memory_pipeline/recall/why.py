@@ -78,6 +78,11 @@ def explain(query: str, store: Store, reader: EvidenceReader) -> Explanation:
     return Explanation(memories=tuple(explained), left_out=len(found) - len(explained))
 
 
+def read_back(entry: Entry, store: Store, reader: EvidenceReader) -> tuple[ReadBack, ...]:
+    """Read the evidence of one entry back from its log, in its order."""
+    return _read_thread(entry.thread_id, [entry], store, reader)[entry.entry_id]
+
+
 def _explain_entries(
     memory: Memory, history: Sequence[AppliedOperation], store: Store, reader: EvidenceReader
 ) -> tuple[ExplainedEntry, ...]:

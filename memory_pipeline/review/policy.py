@@ -18,6 +18,18 @@ def readiness_of(label: DraftLabel, coverage: Coverage) -> Readiness:
     return Readiness.NEEDS_RAW_REVIEW if coverage is Coverage.PARTIAL else Readiness.READY_CANDIDATE
 
 
+def why_not_ready(readiness: Readiness) -> str | None:
+    """Say why a draft is not approved without a second thought; None when it may be."""
+    return _REASONS.get(readiness)
+
+
+_REASONS = {
+    Readiness.NEEDS_RAW_REVIEW: "its session was not read whole, so what was said around it may change it",
+    Readiness.NEEDS_CONFLICT_REVIEW: "it contradicts what is remembered, and takes its place once it is approved",
+    Readiness.LOCAL_ONLY: "it holds for the moment only, and is not meant to be remembered",
+}
+
+
 def passes(mode: str, entry: Entry, labelled: Labelled, coverage: Coverage) -> bool:
     """Whether a draft passes without a person, in review.mode ``off``, ``policy`` or ``manual``."""
     if mode == "manual" or labelled.label is DraftLabel.EPHEMERAL:

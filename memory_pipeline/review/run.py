@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import dataclasses
+from collections.abc import Callable, Iterable, Sequence
 
 from memory_pipeline.clock import DAY_SECONDS, Clock
 from memory_pipeline.config import Config
@@ -10,6 +11,7 @@ from memory_pipeline.entries import is_persons_word
 from memory_pipeline.records import (
     STATED_KINDS,
     Decider,
+    Draft,
     Entry,
     EntryKind,
     Judgement,
@@ -18,11 +20,15 @@ from memory_pipeline.records import (
     ReviewCounts,
     ReviewStatus,
 )
+from memory_pipeline.redact import redact
 from memory_pipeline.review.fingerprint import Fingerprint, fingerprint_of, new_salt, read_fingerprint
 from memory_pipeline.review.labels import Known, Labeller, known_of
 from memory_pipeline.review.policy import passes, readiness_of
-from memory_pipeline.store.drafts import Dropped, Unjudged
+from memory_pipeline.statements import one_line
+from memory_pipeline.store.drafts import Decided, Dropped, Unjudged
 from memory_pipeline.store.store import Store
+
+_NOTE_CHARS = 500
 
 #: Labels made by other rules than these are made anew.
 _RULES_VERSION = 1
@@ -55,33 +61,76 @@ class Review:
             problems=tuple(_tell_dropped(dropped)),
         )
 
-    def reject(self, entries: Sequence[Entry], *, note: str = "") -> int:
-        """Reject drafts: what they say does not come back, reworded or not. Returns how many were decided."""
+    def reject(self, entries: Sequence[Entry], *, note: str = "", seen: Iterable[Draft] = ()) -> Decided:
+        """Reject drafts: what they say does not come back, reworded or not. For ``seen`` see Drafts.decide."""
         salt = self._salt()
         return self._store.drafts.decide(
             [entry.entry_id for entry in entries],
             ReviewStatus.REJECTED,
-            note=note,
+            note=note_of(note),
             now=self._clock.now(),
             fingerprints=[fingerprint_of(entry.statement, entry.condition, salt=salt).as_json() for entry in entries],
+            seen=seen,
         )
 
-    def approve(self, entries: Sequence[Entry], *, note: str = "") -> int:
-        """Approve drafts: the next consolidation takes them in. Returns how many were decided."""
+    def approve(self, entries: Sequence[Entry], *, note: str = "", seen: Iterable[Draft] = ()) -> Decided:
+        """Approve drafts: the next consolidation takes them in. For ``seen`` see Drafts.decide."""
         return self._store.drafts.decide(
-            [entry.entry_id for entry in entries], ReviewStatus.APPROVED, note=note, now=self._clock.now()
+            [entry.entry_id for entry in entries],
+            ReviewStatus.APPROVED,
+            note=note_of(note),
+            now=self._clock.now(),
+            seen=seen,
         )
 
-    def defer(self, entries: Sequence[Entry], *, days: float, note: str = "") -> int:
-        """Put drafts off: they come back into the queue after so many days. Returns how many were decided."""
+    def defer(self, entries: Sequence[Entry], *, days: float, note: str = "", seen: Iterable[Draft] = ()) -> Decided:
+        """Put drafts off: they come back into the queue after so many days. For ``seen`` see Drafts.decide."""
         now = self._clock.now()
         return self._store.drafts.decide(
             [entry.entry_id for entry in entries],
             ReviewStatus.DEFERRED,
-            note=note,
+            note=note_of(note),
             now=now,
             deferred_until=now + days * DAY_SECONDS,
+            seen=seen,
         )
+
+    def reopen(self, entries: Sequence[Entry], *, note: str = "", seen: Iterable[Draft] = ()) -> Decided:
+        """Let drafts wait again, for a person alone to decide. For ``seen`` see Drafts.decide."""
+        return self._store.drafts.decide(
+            [entry.entry_id for entry in entries],
+            ReviewStatus.PENDING,
+            note=note_of(note),
+            now=self._clock.now(),
+            seen=seen,
+        )
+
+    def note(self, entry: Entry, note: str) -> bool:
+        """Put a note on a draft, and decide nothing; false when it is no longer said."""
+        return self._store.drafts.note(entry.entry_id, note_of(note), now=self._clock.now())
+
+    def relabelled(self, drafts: Iterable[Draft], known: Iterable[Known]) -> list[Draft]:
+        """Return drafts as they would be labelled against what is ``known`` instead; stores nothing.
+
+        Those about memories stay as they are.
+        """
+        labeller = Labeller(known)
+        found = []
+        for draft in drafts:
+            if draft.merges:
+                found.append(draft)
+                continue
+            labelled = labeller.label(draft.entry)
+            found.append(
+                dataclasses.replace(
+                    draft,
+                    label=labelled.label,
+                    readiness=readiness_of(labelled.label, draft.coverage),
+                    rationale=labelled.rationale,
+                    nearest=labelled.nearest,
+                )
+            )
+        return found
 
     def _judge(self, unjudged: Sequence[Unjudged]) -> list[Judgement]:
         if not unjudged:
@@ -111,8 +160,8 @@ class Review:
             decided_by=decided_by,
         )
 
-    def _known(self) -> list[Known]:
-        memories = self._store.memories.every(status=MemoryStatus.ACTIVE)
+    def persons_words(self, memories: Sequence[Memory]) -> Callable[[Memory], bool]:
+        """Return what tells whether a memory says what a person stated."""
         # Of what a person states the kind tells it; of the rest, what it rests on.
         resting = sorted({e for m in memories if m.kind not in STATED_KINDS for e in m.entry_ids})
         entries = self._store.extractions.standing_entries(resting)
@@ -122,7 +171,11 @@ class Review:
                 is_persons_word(entries[entry_id]) for entry_id in memory.entry_ids if entry_id in entries
             )
 
-        return known_of(memories, is_persons=is_persons)
+        return is_persons
+
+    def _known(self) -> list[Known]:
+        memories = self._store.memories.every(status=MemoryStatus.ACTIVE)
+        return known_of(memories, is_persons=self.persons_words(memories))
 
     def _lines_of(self, known: Known) -> frozenset[str]:
         memory = self._store.memories.get(known.known_id)
@@ -134,6 +187,11 @@ class Review:
         for one in self._store.drafts.rejections():
             return read_fingerprint(one.fingerprint).salt
         return new_salt()
+
+
+def note_of(text: str) -> str:
+    """Return a person's note as it is kept: one line, secrets masked, at most 500 characters."""
+    return one_line(redact(text).text, _NOTE_CHARS)
 
 
 class _Rejected:

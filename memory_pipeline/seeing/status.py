@@ -85,6 +85,7 @@ def _without_database(config: Config) -> dict[str, Any]:
         "provider_rests_until": None,
         "provider_rest_reason": None,
         "memories": {},
+        "drafts": {"waiting": 0},
         "last_consolidation": {"finished_at": None, "last_state": None, "error": None, "retry_at": None, "changed": {}},
         "consolidating_since": None,
         "tokens": {
@@ -131,6 +132,7 @@ def _from_store(config: Config, store: Store, now: float) -> dict[str, Any]:
         "provider_rests_until": iso(rest_until),
         "provider_rest_reason": rest.reason if rest_until is not None else None,
         "memories": store.memories.counts_by_status(),
+        "drafts": {"waiting": store.drafts.count_queue()},
         **_consolidations(store, config),
         "tokens": {
             "last_day": _spent(store, since=now - DAY_SECONDS),

@@ -3,27 +3,42 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import orjson
 
 from memory_pipeline.records import (
+    MEMORIES_THREAD,
     Coverage,
     Decider,
     Draft,
     DraftLabel,
     Entry,
     Judgement,
+    Merge,
     Readiness,
     ReviewEvent,
     ReviewStatus,
 )
 from memory_pipeline.store.connection import immediate
 from memory_pipeline.store.extractions import SAID, read_entries
+from memory_pipeline.store.memories import read_memories
+
+#: A draft of an entry is said while the entry is; one about memories, while all of them are told.
+_IS_SAID = f"""
+    iif(d.merges IS NULL, e.entry_id IS NOT NULL AND {SAID}, NOT EXISTS (
+        SELECT 1 FROM json_each(d.merges) AS j LEFT JOIN memories AS m ON m.memory_id = j.value
+        WHERE m.status IS NOT 'active'
+    ))
+"""
+_FROM_DRAFTS = """
+    FROM drafts AS d LEFT JOIN entries AS e ON e.entry_id = d.entry_id
+    LEFT JOIN threads AS t ON t.thread_id = e.thread_id
+"""
 
 #: A draft that waits in the queue.
-_QUEUED = f"d.review_status = 'pending' AND d.dropped IS NULL AND {SAID}"
+_QUEUED = f"d.review_status = 'pending' AND d.dropped IS NULL AND ({_IS_SAID})"
 _UNPLACED = "NOT EXISTS (SELECT 1 FROM memory_entries AS m WHERE m.entry_id = e.entry_id)"
 
 #: What a decision changes, and undoing it brings back.
@@ -31,6 +46,9 @@ _DECIDED = (
     *("review_status", "decided_by", "review_note", "reviewed_at", "deferred_until", "review_log", "fingerprint"),
     "dropped",
 )
+
+
+_NOT_CARRIED_OUT = "entry_id NOT IN (SELECT entry_id FROM drafts WHERE carried_out IS NOT NULL)"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,6 +76,15 @@ class Dropped:
 
     by_age: int = 0
     by_rank: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Decided:
+    """What became of one decision of a person."""
+
+    entry_ids: tuple[str, ...] = ()  # decided now
+    changed: tuple[str, ...] = ()  # left alone, since somebody else decided or a run labelled them anew meanwhile
+    gone: tuple[str, ...] = ()  # no longer said, or forgotten
 
 
 class Drafts:
@@ -165,9 +192,7 @@ class Drafts:
             connection.execute(
                 f"""
                 UPDATE drafts SET dropped = 'rank' WHERE entry_id IN (
-                    SELECT d.entry_id FROM drafts AS d JOIN entries AS e ON e.entry_id = d.entry_id
-                    JOIN threads AS t ON t.thread_id = e.thread_id
-                    WHERE {_QUEUED} ORDER BY {_RANK} LIMIT -1 OFFSET ?
+                    SELECT d.entry_id {_FROM_DRAFTS} WHERE {_QUEUED} ORDER BY {_RANK} LIMIT -1 OFFSET ?
                 )
                 """,
                 (most,),
@@ -195,24 +220,49 @@ class Drafts:
         found = self._drafts("WHERE d.entry_id = ?", (entry_id,))
         return found[0] if found else None
 
+    def find_by_prefix(self, prefix: str, *, limit: int = 10) -> list[Draft]:
+        """Return the drafts whose entry's id starts with ``prefix``, withdrawn ones too, by id, at most ``limit``."""
+        tail = "WHERE substr(d.entry_id, 1, ?) = ? ORDER BY d.entry_id LIMIT ?"
+        return self._drafts(tail, (len(prefix), prefix, limit))
+
     def queue(self) -> list[Draft]:
         """Return the drafts that wait for a person: what a person stated first, then the newest."""
         return self._drafts(f"WHERE {_QUEUED} ORDER BY {_RANK}")
 
+    def queue_ids(self, *, thread_id: str | None = None) -> list[str]:
+        """Return the ids of the drafts that wait, of one thread or all, in the order of the queue."""
+        where, values = ("AND coalesce(e.thread_id, ?) = ?", (MEMORIES_THREAD, thread_id)) if thread_id else ("", ())
+        rows = self._connect().execute(
+            f"SELECT d.entry_id {_FROM_DRAFTS} WHERE {_QUEUED} {where} ORDER BY {_RANK}", values
+        )
+        return [row["entry_id"] for row in rows]
+
+    def unasked(self, *, limit: int) -> list[Draft]:
+        """Return the drafts of the queue that no collaborator was asked about, in its order, at most ``limit``."""
+        return self._drafts(f"WHERE {_QUEUED} AND d.collaborator IS NULL ORDER BY {_RANK} LIMIT ?", (limit,))
+
+    def attach(self, entry_id: str, *, notes: Sequence[str], evidence: Sequence[str]) -> None:
+        """Keep what a collaborator said of a draft; with nothing, that it was asked."""
+        said = {"notes": list(notes), "evidence": list(evidence)} if notes or evidence else {}
+        with immediate(self._connect()) as connection:
+            connection.execute(
+                "UPDATE drafts SET collaborator = ? WHERE entry_id = ?", (orjson.dumps(said).decode(), entry_id)
+            )
+
     def count_queue(self) -> int:
         """Count the drafts that wait for a person."""
-        row = self._connect().execute(
-            f"""
-            SELECT count(*) FROM drafts AS d JOIN entries AS e ON e.entry_id = d.entry_id
-            JOIN threads AS t ON t.thread_id = e.thread_id WHERE {_QUEUED}
-            """
-        )
+        row = self._connect().execute(f"SELECT count(*) {_FROM_DRAFTS} WHERE {_QUEUED}")
         return int(row.fetchone()[0])
 
+    def count_dropped(self) -> int:
+        """Count the drafts that left the queue undecided."""
+        where = f"d.dropped IS NOT NULL AND ({_IS_SAID})"
+        return int(self._connect().execute(f"SELECT count(*) {_FROM_DRAFTS} WHERE {where}").fetchone()[0])
+
     def every(self, *, thread_id: str | None = None) -> list[Draft]:
-        """Return the drafts of entries that are said, of one thread or all, by thread and position."""
+        """Return the drafts that are said, of one thread by position, or all: first those about memories."""
         where, values = ("AND e.thread_id = ?", (thread_id,)) if thread_id else ("", ())
-        return self._drafts(f"WHERE {SAID} {where} ORDER BY e.thread_id, e.position, e.entry_id", values)
+        return self._drafts(f"WHERE ({_IS_SAID}) {where} ORDER BY e.thread_id, e.position, d.entry_id", values)
 
     def approved_by_person(self) -> frozenset[str]:
         """Return the ids of the entries that a person approved."""
@@ -236,6 +286,60 @@ class Drafts:
         )
         return None if row is None else str(row["thread_id"])
 
+    # --- proposals about memories ---
+
+    def merges(self) -> list[Draft]:
+        """Return the drafts about memories, whatever was decided, by id."""
+        return self._drafts("WHERE d.merges IS NOT NULL ORDER BY d.entry_id")
+
+    def propose(self, merges: Iterable[Merge], *, outdated: Iterable[str], now: float) -> int:
+        """Store proposals that are not known yet; returns how many. One transaction.
+
+        ``outdated`` are ids of proposals that hold no longer: those that nobody decided about go.
+        """
+        with immediate(self._connect()) as connection:
+            connection.executemany(
+                "DELETE FROM drafts WHERE entry_id = ? AND merges IS NOT NULL AND decided_by IS NULL",
+                [(name,) for name in outdated],
+            )
+            before = connection.total_changes
+            connection.executemany(
+                """
+                INSERT OR IGNORE INTO drafts (entry_id, coverage, label, readiness, rationale, nearest, basis,
+                    review_status, drafted_at, merges)
+                VALUES (?, 'high', ?, ?, ?, ?, '', 'pending', ?, ?)
+                """,
+                [
+                    (
+                        one.merge_id,
+                        one.label,
+                        Readiness.NEEDS_CONFLICT_REVIEW
+                        if one.label is DraftLabel.CONFLICT
+                        else Readiness.READY_CANDIDATE,
+                        one.rationale,
+                        orjson.dumps(one.gives_way).decode(),
+                        now,
+                        orjson.dumps([one.keeps, *one.gives_way]).decode(),
+                    )
+                    for one in merges
+                ],
+            )
+            return connection.total_changes - before
+
+    def approved_merges(self) -> list[Merge]:
+        """Return the approved proposals that no consolidation carried out yet, in the order of approval."""
+        rows = self._connect().execute(
+            """
+            SELECT entry_id, label, merges FROM drafts WHERE merges IS NOT NULL AND review_status = 'approved'
+                AND carried_out IS NULL ORDER BY reviewed_at, entry_id
+            """
+        )
+        return [
+            Merge(merge_id=row["entry_id"], label=DraftLabel(row["label"]), keeps=ids[0], gives_way=tuple(ids[1:]))
+            for row in rows
+            if (ids := orjson.loads(row["merges"]))
+        ]
+
     # --- what a person decides ---
 
     def decide(
@@ -247,18 +351,25 @@ class Drafts:
         now: float,
         deferred_until: float | None = None,
         fingerprints: Sequence[str] | None = None,
-    ) -> int:
-        """Store one decision of a person about drafts; returns how many were decided. One transaction.
+        seen: Iterable[Draft] = (),
+    ) -> Decided:
+        """Store one decision of a person about drafts. One transaction.
 
-        ``fingerprints`` are, for a rejection, those of the entries. An entry that a curator had set aside may be
-        placed once it is approved.
+        ``fingerprints`` are, for a rejection, those of the entries. ``seen`` are drafts as the person saw them: one
+        that stands otherwise by now is left alone. An entry that a curator had set aside may be placed once it is
+        approved.
         """
+        seen_as = {draft.entry.entry_id: draft.standing for draft in seen}
+        decided, changed, gone = [], [], []
         with immediate(self._connect()) as connection:
             batch = int(connection.execute("SELECT coalesce(max(batch), 0) + 1 FROM review_decisions").fetchone()[0])
-            decided = 0
             for number, entry_id in enumerate(entry_ids):
-                row = connection.execute("SELECT * FROM drafts WHERE entry_id = ?", (entry_id,)).fetchone()
-                if row is None:
+                row = _draft_row(connection, entry_id)
+                if row is None or not row["is_said"]:
+                    gone.append(entry_id)
+                    continue
+                if _standing_of(row) != seen_as.get(entry_id, _standing_of(row)):
+                    changed.append(entry_id)
                     continue
                 _keep_for_undo(connection, row, batch, now)
                 log = [
@@ -283,14 +394,14 @@ class Drafts:
                 )
                 if status is ReviewStatus.APPROVED:
                     connection.execute("UPDATE entries SET waits = 0 WHERE entry_id = ?", (entry_id,))
-                decided += 1
-        return decided
+                decided.append(entry_id)
+        return Decided(entry_ids=tuple(decided), changed=tuple(changed), gone=tuple(gone))
 
     def note(self, entry_id: str, note: str, *, now: float) -> bool:
-        """Store a note of a person's on a draft, and decide nothing; false when there is no such draft."""
+        """Store a note of a person's on a draft, and decide nothing; false when it is no longer said, or unknown."""
         with immediate(self._connect()) as connection:
-            row = connection.execute("SELECT * FROM drafts WHERE entry_id = ?", (entry_id,)).fetchone()
-            if row is None:
+            row = _draft_row(connection, entry_id)
+            if row is None or not row["is_said"]:
                 return False
             batch = int(connection.execute("SELECT coalesce(max(batch), 0) + 1 FROM review_decisions").fetchone()[0])
             _keep_for_undo(connection, row, batch, now)
@@ -301,13 +412,16 @@ class Drafts:
             )
         return True
 
-    def undo(self, entry_ids: Sequence[str] | None = None) -> list[str]:
-        """Take back a person's last decision, with all that were made at once; returns the entries.
+    def undo(self, entry_ids: Sequence[str] | None = None, *, seen: Iterable[Draft] = ()) -> list[str]:
+        """Take back a person's last decision or note, with all that were made at once; returns the entries.
 
-        With ``entry_ids``, the last decision about each of these.
+        With ``entry_ids``, the last one about each of these. What stands otherwise than it was ``seen`` is left alone,
+        and so is what a consolidation carried out: that is for the history of the memories to undo.
         """
+        seen_as = {draft.entry.entry_id: draft.standing for draft in seen}
         with immediate(self._connect()) as connection:
-            where, values = "batch = (SELECT max(batch) FROM review_decisions)", tuple(entry_ids or ())
+            where = f"batch = (SELECT max(batch) FROM review_decisions WHERE {_NOT_CARRIED_OUT})"
+            values = tuple(entry_ids or ())
             if entry_ids is not None:
                 marks = ", ".join("?" for _ in entry_ids)
                 where = f"""
@@ -316,10 +430,15 @@ class Drafts:
                     )
                 """
             rows = connection.execute(
-                f"SELECT * FROM review_decisions WHERE {where} ORDER BY decision_id DESC", values
+                f"SELECT * FROM review_decisions WHERE {where} AND {_NOT_CARRIED_OUT} ORDER BY decision_id DESC", values
             ).fetchall()
+            rows = [row for row in rows if _is_as_seen(connection, row["entry_id"], seen_as)]
             for row in rows:
                 earlier = orjson.loads(row["earlier"])
+                if "waits" in earlier:
+                    connection.execute(
+                        "UPDATE entries SET waits = ? WHERE entry_id = ?", (earlier["waits"], row["entry_id"])
+                    )
                 earlier["review_log"] = orjson.dumps(earlier["review_log"]).decode()
                 connection.execute(
                     f"UPDATE drafts SET {', '.join(f'{name} = ?' for name in _DECIDED)} WHERE entry_id = ?",
@@ -330,19 +449,19 @@ class Drafts:
 
     def _drafts(self, tail: str, values: Sequence[object] = ()) -> list[Draft]:
         connection = self._connect()
-        rows = connection.execute(
-            f"""
-            SELECT d.* FROM drafts AS d JOIN entries AS e ON e.entry_id = d.entry_id
-            JOIN threads AS t ON t.thread_id = e.thread_id {tail}
-            """,
-            tuple(values),
-        ).fetchall()
-        entries = _entries_by_id(connection, [row["entry_id"] for row in rows])
-        return [_draft_of(row, entries[row["entry_id"]]) for row in rows]
+        rows = connection.execute(f"{_SELECT_DRAFTS} {tail}", tuple(values)).fetchall()
+        entries = _entries_by_id(connection, [row["entry_id"] for row in rows if row["merges"] is None])
+        entries |= _as_entries(connection, [row for row in rows if row["merges"] is not None])
+        return [_draft_of(row, entries[row["entry_id"]]) for row in rows if row["entry_id"] in entries]
 
+
+_SELECT_DRAFTS = f"SELECT d.*, ({_IS_SAID}) AS is_said {_FROM_DRAFTS}"
 
 #: What a person stated first, then what was drafted last.
-_RANK = "e.kind NOT IN ('preference', 'decision', 'procedure'), d.drafted_at DESC, e.thread_id, e.position, e.entry_id"
+_RANK = (
+    "coalesce(e.kind, '') NOT IN ('preference', 'decision', 'procedure'), d.drafted_at DESC, e.thread_id, e.position, "
+    "d.entry_id"
+)
 
 
 def _entries_by_id(connection: sqlite3.Connection, entry_ids: Sequence[str]) -> dict[str, Entry]:
@@ -354,8 +473,50 @@ def _entries_by_id(connection: sqlite3.Connection, entry_ids: Sequence[str]) -> 
     return found
 
 
+def _as_entries(connection: sqlite3.Connection, rows: Sequence[sqlite3.Row]) -> dict[str, Entry]:
+    """Tell drafts about memories as entries: in the words of the memory that stays, with the evidence of all."""
+    if not rows:
+        return {}
+    memories = {memory.memory_id: memory for memory in read_memories(connection)}
+    found: dict[str, Entry] = {}
+    for row in rows:
+        sources = [memories[name] for name in orjson.loads(row["merges"]) if name in memories]
+        if not sources:
+            continue
+        entry_ids = list(dict.fromkeys(entry_id for memory in sources for entry_id in memory.entry_ids))
+        rests_on = _entries_by_id(connection, entry_ids)
+        found[row["entry_id"]] = Entry(
+            entry_id=row["entry_id"],
+            thread_id=MEMORIES_THREAD,
+            kind=sources[0].kind,
+            scope=sources[0].scope,
+            condition=sources[0].condition,
+            statement=sources[0].statement,
+            evidence=tuple(line for name in entry_ids if name in rests_on for line in rests_on[name].evidence),
+        )
+    return found
+
+
+def _draft_row(connection: sqlite3.Connection, entry_id: str) -> sqlite3.Row | None:
+    row: sqlite3.Row | None = connection.execute(f"{_SELECT_DRAFTS} WHERE d.entry_id = ?", (entry_id,)).fetchone()
+    return row
+
+
+def _standing_of(row: sqlite3.Row) -> tuple[object, ...]:
+    """The same as Draft.standing."""
+    return (row["label"], row["readiness"], row["review_status"], row["decided_by"], row["reviewed_at"])
+
+
+def _is_as_seen(connection: sqlite3.Connection, entry_id: str, seen_as: Mapping[str, tuple[object, ...]]) -> bool:
+    row = _draft_row(connection, entry_id)
+    return entry_id not in seen_as or (row is not None and _standing_of(row) == seen_as[entry_id])
+
+
 def _keep_for_undo(connection: sqlite3.Connection, row: sqlite3.Row, batch: int, now: float) -> None:
-    earlier = {name: row[name] for name in _DECIDED} | {"review_log": orjson.loads(row["review_log"])}
+    # Whether a curator set the entry aside is kept too: approving it forgets that.
+    entry = connection.execute("SELECT waits FROM entries WHERE entry_id = ?", (row["entry_id"],)).fetchone()
+    kept = {"review_log": orjson.loads(row["review_log"]), **({"waits": entry["waits"]} if entry else {})}
+    earlier = {name: row[name] for name in _DECIDED} | kept
     connection.execute(
         "INSERT INTO review_decisions (batch, entry_id, at, earlier) VALUES (?, ?, ?, ?)",
         (batch, row["entry_id"], now, orjson.dumps(earlier).decode()),
@@ -367,6 +528,7 @@ def _changes(connection: sqlite3.Connection) -> int:
 
 
 def _draft_of(row: sqlite3.Row, entry: Entry) -> Draft:
+    said = orjson.loads(row["collaborator"] or "{}")
     return Draft(
         entry=entry,
         coverage=Coverage(row["coverage"]),
@@ -385,4 +547,9 @@ def _draft_of(row: sqlite3.Row, entry: Entry) -> Draft:
         ),
         drafted_at=row["drafted_at"],
         dropped=row["dropped"],
+        is_said=bool(row["is_said"]),
+        merges=tuple(orjson.loads(row["merges"] or "[]")),
+        carried_out=row["carried_out"],
+        collaborator_notes=tuple(said.get("notes", ())),
+        collaborator_evidence=tuple(said.get("evidence", ())),
     )

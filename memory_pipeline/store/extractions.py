@@ -259,7 +259,11 @@ def _store_entry(connection: sqlite3.Connection, entry: Entry, position: int, no
     )
     connection.execute("DELETE FROM evidence WHERE entry_id = ?", (entry.entry_id,))
     connection.executemany(
-        "INSERT INTO evidence VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        """
+        INSERT INTO evidence (entry_id, position, rollout_path, byte_start, byte_end, line_sha256, speaker, at, quote,
+            turn, command, paths)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
         [
             (
                 entry.entry_id,
@@ -271,6 +275,9 @@ def _store_entry(connection: sqlite3.Connection, entry: Entry, position: int, no
                 line.speaker,
                 line.at,
                 line.quote,
+                line.turn,
+                line.command,
+                orjson.dumps(line.paths).decode(),
             )
             for number, line in enumerate(entry.evidence)
         ],
@@ -288,6 +295,9 @@ def _read_evidence(connection: sqlite3.Connection, entry_id: str) -> tuple[Evide
             speaker=Speaker(row["speaker"]),
             at=row["at"],
             quote=row["quote"],
+            turn=row["turn"],
+            command=row["command"],
+            paths=tuple(orjson.loads(row["paths"])),
         )
         for row in rows
     )

@@ -31,7 +31,7 @@ class Kept:
     memories: Mapping[str, Memory]
     links: Mapping[str, tuple[str, ...]]  # memory -> every entry that it ever rested on
     operations: Mapping[int, AppliedOperation]
-    notes: Mapping[str, tuple[str, ...]]  # entry -> what the person noted about it in review
+    notes: Mapping[str, tuple[str, ...]]  # entry -> what the person and a collaborator noted about it in review
     other_words: tuple[str, ...]  # what nobody said: names of runs and models, and the schema
 
 
@@ -54,7 +54,7 @@ class Erasure:
     remains: Mapping[str, Remains] = field(default_factory=dict)  # by thread
     entries: frozenset[str] = frozenset()
     blank_lines: Mapping[str, frozenset[int]] = field(default_factory=dict)  # entry -> positions in its evidence
-    notes: frozenset[str] = frozenset()  # entries that lose what the person noted about them in review
+    notes: frozenset[str] = frozenset()  # entries that lose what was noted about them in review
     memories: frozenset[str] = frozenset()
     reworded: Mapping[str, Memory] = field(default_factory=dict)  # as they read now
     outlived: frozenset[str] = frozenset()  # what only a forgotten memory had superseded
@@ -184,7 +184,7 @@ _TEXTS: Mapping[str, Sequence[str]] = {
     "threads": ("title", "git_branch"),
     "extractions": ("rollout_summary", "slug", "raw_memory"),
     "entries": ("statement", "condition"),
-    "evidence": ("quote",),
+    "evidence": ("quote", "command"),
     "memories": ("statement", "condition", "reason"),
     "operations": ("statement", "condition", "reason"),
     "jobs": ("last_error",),
@@ -196,6 +196,8 @@ _TEXTS: Mapping[str, Sequence[str]] = {
 
 _JSON_TEXTS: Mapping[str, str] = {
     "tasks": "extractions",
+    "paths": "evidence",
+    "collaborator": "drafts",
     "before": "operations",
     "review_log": "drafts",
     "earlier": "review_decisions",
@@ -207,6 +209,9 @@ def _erase_memories(connection: sqlite3.Connection, erasure: Erasure) -> None:
     connection.executemany("UPDATE memories SET superseded_by = NULL WHERE superseded_by = ?", gone)
     connection.executemany("DELETE FROM operations WHERE memory_id = ?", gone)
     connection.executemany("DELETE FROM memories WHERE memory_id = ?", gone)
+    connection.executemany(
+        "DELETE FROM drafts WHERE merges IS NOT NULL AND EXISTS (SELECT 1 FROM json_each(merges) WHERE value = ?)", gone
+    )
     connection.executemany("DELETE FROM usage WHERE subject = 'memory' AND subject_id = ?", gone)
     connection.executemany(
         """
@@ -257,13 +262,14 @@ def _erase_entries(connection: sqlite3.Connection, erasure: Erasure) -> None:
         log = connection.execute("SELECT review_log FROM drafts WHERE entry_id = ?", (entry_id,)).fetchone()
         events = [{"at": event["at"], "status": event["status"]} for event in orjson.loads(log[0])] if log else []
         connection.execute(
-            "UPDATE drafts SET review_note = '', review_log = ? WHERE entry_id = ?",
+            "UPDATE drafts SET review_note = '', review_log = ?, collaborator = iif(collaborator IS NULL, NULL, '{}') "
+            "WHERE entry_id = ?",
             (orjson.dumps(events).decode(), entry_id),
         )
     # Whose word it was and when stays; the range and the hash go, so that nothing reads the line back from its log.
     connection.executemany(
         """
-        UPDATE evidence SET quote = '', byte_start = 0, byte_end = 0, line_sha256 = ''
+        UPDATE evidence SET quote = '', byte_start = 0, byte_end = 0, line_sha256 = '', command = NULL, paths = '[]'
         WHERE entry_id = ? AND position = ?
         """,
         [(entry_id, place) for entry_id, places in sorted(erasure.blank_lines.items()) for place in sorted(places)],
@@ -319,8 +325,9 @@ def _erase_traces(connection: sqlite3.Connection) -> None:
 
 def _notes(connection: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
     notes: dict[str, dict[str, None]] = {}
-    for row in connection.execute("SELECT entry_id, review_note, review_log FROM drafts"):
+    for row in connection.execute("SELECT entry_id, review_note, review_log, collaborator FROM drafts"):
         said = [row["review_note"], *(event.get("note", "") for event in orjson.loads(row["review_log"]))]
+        said += _strings_in(orjson.loads(row["collaborator"] or "{}"))
         notes.setdefault(row["entry_id"], {}).update(dict.fromkeys(filter(None, said)))
     for row in connection.execute("SELECT entry_id, earlier FROM review_decisions"):
         earlier = orjson.loads(row["earlier"])

@@ -192,6 +192,7 @@ class Memories:
         waiting: Iterable[str] = (),
         flagged: Iterable[str] = (),
         journal_records: Iterable[str] = (),
+        merged: Iterable[str] = (),
         now: float,
     ) -> bool:
         """Apply all operations of a consolidation and mark it as being published; false when it was taken over.
@@ -199,7 +200,7 @@ class Memories:
         ``memories`` are the changed or new ones; ``placements`` pairs (memory, entry) that a memory newly rests on,
         ``removals`` those that it no longer rests on; ``waiting`` are entries that were looked at and wait for a
         person, ``flagged`` such that are not placed by themselves any more; ``journal_records`` are the person's deeds
-        that were taken in.
+        that were taken in; ``merged`` the proposals about memories that were carried out.
         """
         with immediate(self._connect()) as connection:
             changed = connection.execute(
@@ -219,6 +220,9 @@ class Memories:
             connection.executemany(
                 "INSERT OR IGNORE INTO journal_records VALUES (?, ?)",
                 [(record_id, consolidation_id) for record_id in journal_records],
+            )
+            connection.executemany(
+                "UPDATE drafts SET carried_out = ? WHERE entry_id = ?", [(consolidation_id, name) for name in merged]
             )
             _store_changes(connection, consolidation_id, changes, now)
             # Undone and redone: the one that is undone says by whom, and what it had undone itself holds again.

@@ -329,10 +329,11 @@ _HISTORY_JOURNAL_AND_CITATIONS = (
 )
 
 _DRAFTS = (
-    # Each entry under review: its label, what was decided, and by whom. The fingerprint is of what was rejected.
+    # Each entry under review: its label, what was decided, and by whom. The fingerprint is of what was rejected. A row
+    # with ``merges`` is about memories instead: it proposes that the first of these ids takes the place of the others.
     """
     CREATE TABLE drafts (
-        entry_id TEXT PRIMARY KEY REFERENCES entries (entry_id) ON DELETE CASCADE,
+        entry_id TEXT PRIMARY KEY,
         coverage TEXT NOT NULL,
         label TEXT NOT NULL,
         readiness TEXT NOT NULL,
@@ -347,19 +348,45 @@ _DRAFTS = (
         review_log TEXT NOT NULL DEFAULT '[]',
         fingerprint TEXT,
         drafted_at REAL NOT NULL,
-        dropped TEXT
+        dropped TEXT,
+        collaborator TEXT,
+        merges TEXT,
+        carried_out INTEGER REFERENCES consolidations (consolidation_id)
     ) STRICT
     """,
+    # Where in its session a line stands, and the command and files of its call. Older rows lack them.
+    "ALTER TABLE evidence ADD COLUMN turn INTEGER",
+    "ALTER TABLE evidence ADD COLUMN command TEXT",
+    "ALTER TABLE evidence ADD COLUMN paths TEXT NOT NULL DEFAULT '[]'",
+    # The versions of packets, drafts and sync lists that we wrote, or are about to write: anything else that lies there
+    # is somebody else's. ``told`` is what a version says of decisions, or the audit of a packet; ids and figures alone.
+    """
+    CREATE TABLE session_files (
+        version_id INTEGER PRIMARY KEY,
+        name TEXT NOT NULL,
+        sha256 TEXT NOT NULL,
+        thread_id TEXT NOT NULL,
+        stamp TEXT NOT NULL,
+        told TEXT NOT NULL,
+        mtime_ns INTEGER
+    ) STRICT
+    """,
+    "CREATE INDEX session_files_by_name ON session_files (name)",
     "CREATE INDEX drafts_by_status ON drafts (review_status)",
     # What a person decided, with the draft as it was before, so that it can be undone.
     """
     CREATE TABLE review_decisions (
         decision_id INTEGER PRIMARY KEY,
         batch INTEGER NOT NULL,
-        entry_id TEXT NOT NULL REFERENCES entries (entry_id) ON DELETE CASCADE,
+        entry_id TEXT NOT NULL REFERENCES drafts (entry_id) ON DELETE CASCADE,
         at REAL NOT NULL,
         earlier TEXT NOT NULL
     ) STRICT
+    """,
+    """
+    CREATE TRIGGER drafts_go_with_entries AFTER DELETE ON entries BEGIN
+        DELETE FROM drafts WHERE entry_id = old.entry_id;
+    END
     """,
     "CREATE INDEX review_decisions_by_batch ON review_decisions (batch)",
     "CREATE INDEX review_decisions_by_entry ON review_decisions (entry_id)",

@@ -15,6 +15,7 @@ from memory_pipeline.store.copies import copy_database
 from memory_pipeline.store.drafts import Drafts
 from memory_pipeline.store.extractions import Extractions
 from memory_pipeline.store.forgetting import Forgetting
+from memory_pipeline.store.imported import ImportedThreads
 from memory_pipeline.store.jobs import Jobs
 from memory_pipeline.store.journal import JournalEntries
 from memory_pipeline.store.ledger import Ledger
@@ -22,6 +23,7 @@ from memory_pipeline.store.lineage import Lineage
 from memory_pipeline.store.memories import Memories
 from memory_pipeline.store.opening import enter
 from memory_pipeline.store.overview import Overview
+from memory_pipeline.store.session_files import SessionFiles
 from memory_pipeline.store.threads import Threads
 from memory_pipeline.store.upkeep import Upkeep
 
@@ -59,9 +61,11 @@ class Store:
         self.jobs = Jobs(self._connect)
         self.extractions = Extractions(self._connect)
         self.drafts = Drafts(self._connect)
+        self.session_files = SessionFiles(self._connect)
         self.citations = Citations(self._connect)
         self.memories = Memories(self._connect)
         self.journal = JournalEntries(self._connect)
+        self.imported = ImportedThreads(self._connect)
         self.ledger = Ledger(self._connect)
         self.chronicle = Chronicle(self._connect)
         self.overview = Overview(self._connect)

@@ -305,6 +305,7 @@ def test_a_database_that_is_rebuilt_from_the_logs_brings_nothing_back(copy: Mach
         "erased database",
         "erased journal",
         "erased workspace",
+        "erased review files",
         "staged",
         "committed",
         "wrote MEMORY.md",

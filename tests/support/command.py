@@ -111,15 +111,19 @@ class Machine:
 
         ``out`` and ``err`` are the descriptors that it writes to; what it writes there is not read here.
         """
-        placed = ("--config", str(self._config)) if self._config else ()
         return Running(
-            (*COMMAND, *placed, *arguments),
+            self.words(*arguments),
             environment=self.environment | dict(env or {}),
             cwd=cwd or self.elsewhere,
             umask=umask,
             out=out,
             err=err,
         )
+
+    def words(self, *arguments: str) -> tuple[str, ...]:
+        """Return the command with its configuration, as it is started."""
+        placed = ("--config", str(self._config)) if self._config else ()
+        return (*COMMAND, *placed, *arguments)
 
     def threads(self) -> dict[str, dict[str, Any]]:
         """Return what ``threads list`` tells, by thread id."""

@@ -140,7 +140,9 @@ def _place_for_certain(
 
     Returns false for any other.
     """
-    same = next((memory for memory in near if shelves.says_the_same(memory, entry)), None)
+    saying_it = [memory for memory in near if shelves.says_the_same(memory, entry)]
+    # Of two that say the same, one may have given way to the other in review.
+    same = min(saying_it, key=lambda memory: memory.status is not MemoryStatus.ACTIVE, default=None)
     if same is not None:
         confirm(book, same, entry, shelves)
         return True

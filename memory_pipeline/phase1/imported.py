@@ -1,0 +1,42 @@
+"""Extraction from a packet whose session has no log here: the same evidence, checks and rules, always partial."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from memory_pipeline.config import Config
+from memory_pipeline.phase1.evidence import EvidenceBuilder, Forgotten, build_evidence
+from memory_pipeline.phase1.extract import check_answer, keep_spared_entries
+from memory_pipeline.records import Event, Evidence, Extraction, ExtractionAnswer, IndexedThread
+from memory_pipeline.tombstones import TombstoneFolder
+
+
+def extract_imported(
+    thread: IndexedThread,
+    events: Iterable[Event],
+    line_hashes: Mapping[tuple[int, int], str],
+    config: Config,
+    *,
+    extract: Callable[[Evidence], ExtractionAnswer],
+) -> Extraction:
+    """Extract what a packet's turns say; ``line_hashes`` are those of the texts by their places in it.
+
+    A packet is what some tool made of a log, so its coverage is never high, and nothing of it passes by policy.
+
+    Raises:
+        ModelError, InterruptedRunError: as the extractor raises them.
+    """
+    tombstones = TombstoneFolder(config.tombstones_path).current()
+    builder = EvidenceBuilder(
+        window_tokens=config.model.context_window_tokens,
+        withhold_external=True,
+        forgotten=Forgotten(thread_id=thread.thread_id, tombstones=tombstones),
+    )
+    evidence = build_evidence(
+        events,
+        thread,
+        builder,
+        is_complete=lambda: False,
+        hash_lines=lambda ranges: {place: line_hashes[place] for place in ranges},
+    )
+    return keep_spared_entries(check_answer(extract(evidence), evidence), None, tombstones)

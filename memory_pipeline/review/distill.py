@@ -1,0 +1,189 @@
+"""Distilling: finds memories that say the same or contradict each other, and proposes which of them stays."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from memory_pipeline.likeness import Sense, contradicts, likeness, same_condition, same_statement, sense_of
+from memory_pipeline.nearness import StatementIndex
+from memory_pipeline.records import STATED_KINDS, DraftLabel, Memory, MemoryStatus, Merge
+from memory_pipeline.review.run import Review
+from memory_pipeline.store.store import Store
+
+#: From here on two memories with the same names and numbers say the same in other words.
+_ALIKE_FROM = 0.6
+#: Memories that share fewer of their words are neither the same nor opposites, and are not compared closely.
+_SHARED_FROM = 0.5
+_ID_CHARS = 24
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Distilled:
+    """What one distillation found."""
+
+    looked_at: int  # memories
+    proposed: int  # new proposals
+    merges: tuple[Merge, ...]  # all that hold now and were not rejected, those from before included
+
+
+class Distillation:
+    """The distillation of one state folder. Changes no memory: a person approves, and a run carries it out."""
+
+    def __init__(self, store: Store, review: Review, *, now: Callable[[], float]) -> None:
+        self._store = store
+        self._review = review
+        self._now = now
+
+    def run_once(self, *, scope: str | None = None) -> Distilled:
+        """Look at the active memories, of one scope or of all, and store what is proposed as drafts."""
+        memories = [
+            memory
+            for memory in self._store.memories.every(status=MemoryStatus.ACTIVE)
+            if scope is None or memory.scope == scope
+        ]
+        known = self._store.drafts.merges()
+        # What was put off or carried out is settled as well: undone, it does not come back by itself.
+        settled = [draft for draft in known if draft.decided_by is not None]
+        refused = frozenset(frozenset({draft.merges[0], other}) for draft in settled for other in draft.merges[1:])
+        is_persons = self._review.persons_words(memories)
+        merges = find_merges(memories, is_persons=is_persons, refused=refused)
+        held = {merge.merge_id for merge in merges}
+        outdated = [
+            draft.entry.entry_id
+            for draft in known
+            if draft.entry.entry_id not in held and scope in (None, draft.entry.scope)
+        ]
+        proposed = self._store.drafts.propose(merges, outdated=outdated, now=self._now())
+        return Distilled(looked_at=len(memories), proposed=proposed, merges=tuple(merges))
+
+
+def find_merges(
+    memories: Iterable[Memory],
+    *,
+    is_persons: Callable[[Memory], bool],
+    refused: frozenset[frozenset[str]] = frozenset(),
+) -> list[Merge]:
+    """Return what is proposed: duplicates first, then contradictions, each by the id of the memory that stays.
+
+    ``refused`` are pairs that are not to be proposed. A memory is merged once, and compared with its near ones only.
+    """
+    ordered = sorted(memories, key=lambda memory: _worth(memory, is_persons=is_persons))
+    near = _Near(ordered)
+    taken: set[str] = set()
+    merges: list[Merge] = []
+    for memory in ordered:
+        if memory.memory_id in taken:
+            continue
+        same = [
+            other.memory_id
+            for other in near.of(memory)
+            if other.memory_id not in taken
+            and frozenset({memory.memory_id, other.memory_id}) not in refused
+            and near.say_the_same(memory, other)
+        ]
+        if same:
+            taken |= {memory.memory_id, *same}
+            merges.append(_merge(DraftLabel.REFINE, memory.memory_id, sorted(same)))
+    return sorted(merges, key=lambda one: one.keeps) + list(_contradictions(ordered, near, refused, is_persons))
+
+
+def _contradictions(
+    ordered: Sequence[Memory],
+    near: _Near,
+    refused: frozenset[frozenset[str]],
+    is_persons: Callable[[Memory], bool],
+) -> Iterator[Merge]:
+    seen: set[frozenset[str]] = set(refused)
+    for memory in sorted(ordered, key=lambda one: one.memory_id):
+        for other in near.of(memory):
+            pair = frozenset({memory.memory_id, other.memory_id})
+            if pair in seen or not contradicts(memory.statement, other.statement):
+                continue
+            seen.add(pair)
+            # The person's word stays, and of two like ones the newer.
+            newer = max((memory, other), key=lambda one: (is_persons(one), one.last_confirmed, one.memory_id))
+            older = other if newer is memory else memory
+            yield _merge(DraftLabel.CONFLICT, newer.memory_id, [older.memory_id])
+
+
+def _merge(label: DraftLabel, keeps: str, gives_way: Sequence[str]) -> Merge:
+    digest = hashlib.sha256("|".join([label, *sorted([keeps, *gives_way])]).encode()).hexdigest()
+    others = ", ".join(gives_way)
+    rationale = (
+        f"{keeps} says what {others} says; approved, it rests on the evidence of all"
+        if label is DraftLabel.REFINE
+        else f"{keeps} and {others} can't hold together; approved, the newer one stays"
+    )
+    return Merge(
+        merge_id=f"g_{digest[:_ID_CHARS]}",
+        label=label,
+        keeps=keeps,
+        gives_way=tuple(gives_way),
+        rationale=rationale,
+    )
+
+
+def _worth(memory: Memory, *, is_persons: Callable[[Memory], bool]) -> tuple[object, ...]:
+    """Of several that say the same, the first by this stays."""
+    return (
+        not memory.pinned,
+        not memory.by_hand,
+        not is_persons(memory),
+        -memory.usage.count,
+        -len(memory.entry_ids),
+        -memory.last_confirmed,
+        memory.memory_id,
+    )
+
+
+class _Near:
+    """The memories by their words, so that each is compared with the few that share enough of them."""
+
+    def __init__(self, memories: Sequence[Memory]) -> None:
+        self._senses: dict[str, Sense] = {memory.memory_id: sense_of(memory.statement) for memory in memories}
+        self._sharing: dict[str, list[Memory]] = {memory.memory_id: [] for memory in memories}
+        for pair in self._pairs(memories):
+            if self._are_near(*pair):
+                for memory, other in (pair, pair[::-1]):
+                    self._sharing[memory.memory_id].append(other)
+
+    def of(self, memory: Memory) -> Sequence[Memory]:
+        """Return the memories of its scope, sort and condition that share enough words with it."""
+        return self._sharing[memory.memory_id]
+
+    def say_the_same(self, memory: Memory, other: Memory) -> bool:
+        """Whether two say the same, in other words perhaps, but with the same names, numbers and negations."""
+        if same_statement(memory.statement, other.statement):
+            return True
+        first, second = self._senses[memory.memory_id], self._senses[other.memory_id]
+        if (first.exact, first.refused, first.negates) != (second.exact, second.refused, second.negates):
+            return False
+        return (
+            not contradicts(memory.statement, other.statement)
+            and likeness(memory.statement, other.statement) >= _ALIKE_FROM
+        )
+
+    def _pairs(self, memories: Sequence[Memory]) -> Iterator[tuple[Memory, Memory]]:
+        """Yield the pairs of a scope that share words that count, each once: never each with each."""
+        index = StatementIndex()
+        by_id: dict[str, Memory] = {}
+        for memory in memories:
+            for name in index.near(memory.scope, memory.statement):
+                yield memory, by_id[name]
+            index.put(memory.memory_id, memory.scope, memory.statement)
+            by_id[memory.memory_id] = memory
+
+    def _are_near(self, memory: Memory, other: Memory) -> bool:
+        first, second = self._senses[memory.memory_id].words, self._senses[other.memory_id].words
+        least = min(len(first), len(second))
+        return (
+            (least == 0 or len(first & second) >= _SHARED_FROM * least)
+            and _are_of_one_sort(memory, other)
+            and (memory.condition == other.condition or same_condition(memory.condition, other.condition))
+        )
+
+
+def _are_of_one_sort(memory: Memory, other: Memory) -> bool:
+    return memory.kind is other.kind or (memory.kind in STATED_KINDS and other.kind in STATED_KINDS)
