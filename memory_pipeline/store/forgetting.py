@@ -196,6 +196,7 @@ _JSON_TEXTS: Mapping[str, str] = {
     "tasks": "extractions",
     "paths": "evidence",
     "collaborator": "drafts",
+    "told": "session_files",
     "before": "operations",
     "review_log": "drafts",
     "earlier": "review_decisions",
