@@ -55,6 +55,8 @@ _LOCK_SECONDS = 30.0
 _MOST_BYTES = 16 * 1024 * 1024
 #: How often a file may be saved while it is written before it is left for the next time.
 _MOST_TRIES = 5
+#: A full disk fails them all for one reason.
+_MOST_FAILURES_TOLD = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -161,7 +163,7 @@ class ReviewFiles:
         self._defer_days = config.review.defer_days
         self._judged: dict[tuple[str, str], str] = {}  # name and hash of a file -> why it is refused; "" is taken in
         self._edited: set[str] = set()  # files that are not as we wrote them
-        self._decided = self._written = self._removed = 0
+        self._decided = self._written = self._removed = self._failures = 0
         self._problems: list[str] = []
 
     def bring_up_to_date(self, thread_id: str | None = None, *, anew: bool = False) -> FilesReport:
@@ -239,11 +241,16 @@ class ReviewFiles:
         try:
             yield
         except OSError as error:
-            self._problems.append(f"{_reason(error)}; the file of the review was not written")
+            self._failures += 1
+            if self._failures <= _MOST_FAILURES_TOLD:
+                self._problems.append(f"{_reason(error)}; the file of the review was not written")
 
     def _report(self) -> FilesReport:
+        problems = list(self._problems)
+        if self._failures > _MOST_FAILURES_TOLD:
+            problems.append(f"{self._failures - _MOST_FAILURES_TOLD} more files of the review were not written")
         return FilesReport(
-            decided=self._decided, written=self._written, removed=self._removed, problems=tuple(self._problems)
+            decided=self._decided, written=self._written, removed=self._removed, problems=tuple(problems)
         )
 
     def _is_due(self, thread_id: str, stamp: str, versions: Mapping[str, Sequence[WrittenVersion]]) -> bool:

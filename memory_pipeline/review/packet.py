@@ -78,6 +78,17 @@ class PacketAudit:
         }
 
 
+def audit_of(document: object) -> PacketAudit:
+    """Read an audit as ``as_document`` tells it."""
+    told = document if isinstance(document, dict) else {}
+    return PacketAudit(
+        coverage=Coverage(told.get("coverage", Coverage.PARTIAL)),
+        **{name: int(told.get(name, 0)) for name in _FIGURES.values()},
+        audit_warnings=tuple(told.get("audit_warnings", ())),
+        lossy_transforms=tuple(told.get("lossy_transforms", ())),
+    )
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PacketTurn:
     """One turn of a packet: texts as they were said, and lines."""

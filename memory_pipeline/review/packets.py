@@ -9,7 +9,7 @@ from pathlib import Path
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config
 from memory_pipeline.errors import MemoryPipelineError, RolloutError, UsageError
-from memory_pipeline.records import WITHDRAWING_GATES, Agent, Event, IndexedThread
+from memory_pipeline.records import MEMORIES_THREAD, WITHDRAWING_GATES, Agent, Event, IndexedThread
 from memory_pipeline.review.documents import PACKETS_FOLDER, packet_name
 from memory_pipeline.review.files import ReviewFiles, locked_files, read_plain, tells_forgotten
 from memory_pipeline.review.packet import (
@@ -17,13 +17,18 @@ from memory_pipeline.review.packet import (
     Packet,
     PacketAudit,
     PacketBuilder,
+    audit_of,
     read_packet,
     render_packet,
 )
+from memory_pipeline.rollouts.journal import JOURNAL_THREAD
 from memory_pipeline.rollouts.lineage import OwnPart
 from memory_pipeline.rollouts.reading import RolloutReading, read_events
 from memory_pipeline.store.store import Store
 from memory_pipeline.tombstones import TombstoneFolder, Tombstones
+
+#: Threads that hold no session.
+_OURS = frozenset({JOURNAL_THREAD, MEMORIES_THREAD})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -115,6 +120,8 @@ class Packets:
         if tells_forgotten(packet.session_id, content, self._folder.current()):
             raise UsageError(f"{path}: tells of what was forgotten, so it is not taken in")
         thread = self._store.threads.get(packet.session_id)
+        if packet.session_id in _OURS or (thread is not None and thread.agent is Agent.JOURNAL):
+            raise UsageError(f"{path}: {packet.session_id} is a name of our own, and no session")
         if thread is not None and thread.present:
             raise UsageError(
                 f"{path}: session {packet.session_id} is indexed here with its own log, which tells more; "
@@ -172,16 +179,20 @@ class Packets:
         return replace(kept, problems=report.problems)
 
     def _kept(self, path: Path) -> KeptPacket | None:
-        content = read_plain(path, most_bytes=MOST_PACKET_BYTES)
-        packet = read_packet(content) if content is not None else None
-        if packet is None:
-            return None
         versions = self._store.session_files.versions_of(f"{PACKETS_FOLDER}/{path.name}")
         ours = [one for one in versions if one.mtime_ns == path.lstat().st_mtime_ns]
+        if ours:  # what it tells is known without reading it
+            session_id, audit = ours[-1].thread_id, audit_of(ours[-1].told.get("audit"))
+            origin = str(ours[-1].told.get("origin"))
+        else:
+            packet = read_packet(read_plain(path, most_bytes=MOST_PACKET_BYTES) or b"")
+            if packet is None:
+                return None
+            session_id, audit, origin = packet.session_id, packet.audit, "other"
         return KeptPacket(
-            session_id=packet.session_id,
+            session_id=session_id,
             path=path,
-            audit=packet.audit,
-            origin=str(ours[-1].told.get("origin")) if ours else "other",
-            is_known=self._store.threads.get(packet.session_id) is not None,
+            audit=audit,
+            origin=origin,
+            is_known=self._store.threads.get(session_id) is not None,
         )

@@ -198,6 +198,7 @@ _JSON_TEXTS: Mapping[str, str] = {
     "tasks": "extractions",
     "paths": "evidence",
     "collaborator": "drafts",
+    "told": "session_files",
     "before": "operations",
     "review_log": "drafts",
     "earlier": "review_decisions",

@@ -71,6 +71,8 @@ def test_wrong_use_of_packets_is_told(machine: Machine, tmp_path: Path) -> None:
     assert machine.run("packet", "show", "nobody").code == 2
     assert "no session packet" in machine.run("packet", "import", str(tmp_path / "notes.md")).complaint
     assert machine.run("packet", "import", str(tmp_path / "missing.md")).code == 2
+    (tmp_path / "ours.md").write_text("# Session Packet: memories\n## Turn 1\n### User Requests\n```text\nhi\n```\n")
+    assert "name of our own" in machine.run("packet", "import", str(tmp_path / "ours.md")).complaint
     known = tmp_path / "known.md"
     known.write_text(f"# Session Packet: {thread_id_of(1)}\n## Turn 1\n### User Requests\n```text\nhi\n```\n")
     assert "its own log" in machine.run("packet", "import", str(known)).complaint

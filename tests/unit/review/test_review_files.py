@@ -412,3 +412,16 @@ def test_many_reviewers_at_once_lose_no_decision_and_leave_one_whole_file(world:
     assert cabinet.document()["review_counts"]["approved"] == 12
     assert json.loads(cabinet.sync.read_bytes())["approved_ready_count"] == 12
     assert [path.name for path in cabinet.path.parent.iterdir()] == ["thread-a.json"]
+
+
+def test_one_reason_that_fails_many_files_is_told_briefly(world: World) -> None:
+    """A folder that can't be made fails each session's file; a run's messages stay readable."""
+    cabinet = Cabinet(world)
+    cabinet.root.mkdir(exist_ok=True)
+    cabinet.path.parent.write_text("no folder", encoding="utf-8")
+    for number in range(8):
+        world.says(f"thread-{number}", entry("Use pnpm.", thread=f"thread-{number}"))
+    counts = cabinet.run()
+    assert counts.labelled == 8
+    assert len(counts.problems) == 4
+    assert "5 more" in counts.problems[-1]
