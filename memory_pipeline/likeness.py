@@ -85,6 +85,14 @@ def signature(text: str) -> frozenset[str]:
     return frozenset(keys | words) or frozenset({reading.plain})
 
 
+def code_in(text: str) -> frozenset[str]:
+    """Return what a text quotes as code: commands above all. Two that are otherwise alike may tell of two of them."""
+    return frozenset(" ".join(code.split()) for code in _CODE.findall(text))
+
+
+_CODE = re.compile(r"`([^`]+)`")
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sense:
     """What of a statement a rewording must not change: its words that count, without those that never matter."""

@@ -116,6 +116,8 @@ def brought_up_to_date(baseline: Baseline, on_disk: bytes | None) -> bytes | Non
     """
     if not baseline.exists or on_disk is None or not baseline.rendered_before:
         return on_disk
+    if is_damaged(baseline.rendered_before, on_disk):
+        return on_disk  # not of that version either: emptied, or half saved, as every editor has it for a moment
     before, now, saved = (
         {line for line in lines_of(text) if line.strip()}
         for text in (baseline.rendered_before, baseline.rendered, on_disk)

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from memory_pipeline.likeness import Sense, contradicts, likeness, same_condition, same_statement, sense_of
+from memory_pipeline.likeness import Sense, code_in, contradicts, likeness, same_condition, same_statement, sense_of
 from memory_pipeline.nearness import StatementIndex
 from memory_pipeline.records import STATED_KINDS, DraftLabel, Memory, MemoryStatus, Merge
 from memory_pipeline.review.run import Review
@@ -159,6 +159,8 @@ class _Near:
             return True
         first, second = self._senses[memory.memory_id], self._senses[other.memory_id]
         if (first.exact, first.refused, first.negates) != (second.exact, second.refused, second.negates):
+            return False
+        if code_in(memory.statement) != code_in(other.statement):
             return False
         return (
             not contradicts(memory.statement, other.statement)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from memory_pipeline.entries import is_persons_word
-from memory_pipeline.likeness import contradicts, likeness, same_condition, same_statement
+from memory_pipeline.likeness import code_in, contradicts, likeness, same_condition, same_statement
 from memory_pipeline.nearness import StatementIndex
 from memory_pipeline.records import STATED_KINDS, DraftLabel, Entry, EntryKind, Memory, MemoryStatus
 
@@ -127,7 +127,7 @@ class Labeller:
                     is_independent=is_independent,
                 )
         for alike, one in near:
-            if alike >= _REFINES_FROM and _are_of_one_family(one, entry):
+            if alike >= _REFINES_FROM and _are_of_one_family(one, entry) and not _tells_of_other_code(one, entry):
                 return Labelled(
                     label=DraftLabel.REFINE, rationale=f"is much like {one.known_id}, and not the same", nearest=nearest
                 )
@@ -145,6 +145,11 @@ class Labeller:
 def is_passing(text: str) -> bool:
     """Whether a statement holds for the moment only. What it quotes does not count."""
     return _PASSING.search(_QUOTED.sub(" ", text)) is not None
+
+
+def _tells_of_other_code(one: Known, entry: Entry) -> bool:
+    known, told = code_in(one.statement), code_in(entry.statement)
+    return bool(known and told) and not known & told
 
 
 def _say_the_same(one: Known, entry: Entry) -> bool:

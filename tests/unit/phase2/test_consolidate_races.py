@@ -184,3 +184,21 @@ def test_an_editor_that_saves_in_a_loop_loses_no_line(world: World, save: Callab
     assert len(editor.saved) >= 30
     assert [line for line in editor.saved if told.count(line) != 1] == []
     assert not (world.config.state_path / "kept").exists()
+
+
+def test_a_file_that_is_emptied_while_it_is_saved_is_of_no_version(world: World) -> None:
+    """A run that meets it then loses no note of before, whatever was published between the two last versions."""
+    world.handbook.write_bytes(world.handbook.read_bytes() + b"my note\n")
+    assert world.run().outcome is CONSOLIDATED
+    world.says("thread-c", entry("use port 8001"))
+    with world.handbook.open("r+b", buffering=0) as editor:
+        text = editor.read()
+        editor.seek(0)
+        editor.truncate()
+        assert world.run().outcome is CONSOLIDATED
+        assert world.handbook.read_bytes().count(b"my note\n") == 1
+        editor.write(text + b"my other note\n")
+    for _ in range(3):
+        world.run()
+    told = world.handbook.read_bytes()
+    assert (told.count(b"my note\n"), told.count(b"my other note\n")) == (1, 1)

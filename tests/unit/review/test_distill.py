@@ -187,6 +187,8 @@ def test_of_two_that_contradict_the_newer_stays_and_a_persons_word_before_any(wo
         ("Call load_orders before save_orders.", "Call load_items before save_items."),
         ("The cart needs Node 20.", "The invoices are printed in Helvetica."),
         ("提交前都要跑测试", "图表的标题一律用中文"),
+        ("`pnpm build` builds the project; it passed", "`pnpm test -- landing` runs the tests; it passed"),
+        ("`npm test` runs the tests; it passed", "`TZ=UTC npm test` runs the tests; it passed"),
     ],
 )
 def test_what_names_other_things_is_never_merged(one: str, other: str) -> None:

@@ -119,6 +119,13 @@ def test_what_lasts_is_not_ephemeral(text: str) -> None:
     assert not is_passing(text)
 
 
+def test_what_tells_of_another_command_refines_nothing() -> None:
+    """However alike the two sentences are; of the same command it does."""
+    build, test = "`pnpm build` builds the project; it passed", "`pnpm test -- landing` runs the tests; it passed"
+    assert label(build, test).label is DraftLabel.NEW
+    assert label("`pnpm build` builds the whole project", build).label is DraftLabel.REFINE
+
+
 def test_a_failure_is_told_of_the_past() -> None:
     """What was down, and how it came up again, is worth remembering."""
     failure = entry("The build is broken without node 20 -> fixed by nvm.", kind=EntryKind.FAILURE)
