@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sqlite_utils import Database, Migrations
 
 #: How many steps there are; stands in ``PRAGMA user_version`` once all are applied.
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -54,6 +55,11 @@ def schema_steps() -> Migrations:
     @steps()
     def cost_of_calls(database: Database) -> None:
         for statement in _COST_OF_CALLS:
+            database.execute(statement)
+
+    @steps()
+    def search(database: Database) -> None:
+        for statement in _search_index():
             database.execute(statement)
 
     return steps
@@ -379,3 +385,36 @@ _COST_OF_CALLS = (
     ) STRICT
     """,
 )
+
+
+def _search_index() -> Iterable[str]:
+    # Terms of what the memories say and rest on, and the memories that changed since they were indexed.
+    yield """
+        CREATE VIRTUAL TABLE memory_search USING fts5(
+            said, rests_on, tokenize = 'unicode61 remove_diacritics 0', prefix = '4'
+        )
+    """
+    yield "CREATE TABLE search_rows (row INTEGER PRIMARY KEY, memory_id TEXT NOT NULL UNIQUE) STRICT"
+    yield "CREATE TABLE search_stale (memory_id TEXT PRIMARY KEY) STRICT"
+    yield "INSERT INTO search_stale SELECT memory_id FROM memories"
+    # Not "OR IGNORE": in a trigger, the conflict clause of the statement that fires it holds instead.
+    for event, memory_id in (
+        ("INSERT ON memories", "NEW.memory_id"),
+        ("UPDATE OF statement, condition ON memories", "NEW.memory_id"),
+        ("DELETE ON memories", "OLD.memory_id"),
+        ("INSERT ON memory_entries", "NEW.memory_id"),
+        ("DELETE ON memory_entries", "OLD.memory_id"),
+    ):
+        name = f"search_{event.split()[0].lower()}_{event.split()[-1]}"
+        yield f"""
+            CREATE TRIGGER {name} AFTER {event}
+            WHEN NOT EXISTS (SELECT 1 FROM search_stale WHERE memory_id = {memory_id})
+            BEGIN INSERT INTO search_stale VALUES ({memory_id}); END
+        """
+    yield """
+        CREATE TRIGGER search_update_evidence AFTER UPDATE OF quote ON evidence
+        BEGIN
+            INSERT INTO search_stale SELECT memory_id FROM memory_entries
+            WHERE entry_id = NEW.entry_id AND memory_id NOT IN (SELECT memory_id FROM search_stale);
+        END
+    """

@@ -20,6 +20,7 @@ from memory_pipeline.store.ledger import Ledger
 from memory_pipeline.store.lineage import Lineage
 from memory_pipeline.store.memories import Memories
 from memory_pipeline.store.opening import enter
+from memory_pipeline.store.search import Search
 from memory_pipeline.store.threads import Threads
 from memory_pipeline.store.upkeep import Upkeep
 
@@ -50,6 +51,7 @@ class Store:
         self.memories = Memories(self._connect)
         self.journal = JournalEntries(self._connect)
         self.ledger = Ledger(self._connect)
+        self.search = Search(self._connect)
         self.forgetting = Forgetting(self._connect)
         self.upkeep = Upkeep(self._connect, path)
         try:
