@@ -13,6 +13,7 @@ from memory_pipeline.cli.forget_commands import forget, redact
 from memory_pipeline.cli.memory_commands import memory
 from memory_pipeline.cli.place import EXIT_DONE, JSON_OPTION, Place, open_app
 from memory_pipeline.cli.run_commands import daemon, run_command, run_once, run_options, scan
+from memory_pipeline.cli.search_command import search
 from memory_pipeline.cli.service_commands import service
 from memory_pipeline.cli.state_commands import state
 from memory_pipeline.cli.thread_commands import threads
@@ -63,6 +64,7 @@ cli.add_command(service)
 cli.add_command(scan)
 cli.add_command(threads)
 cli.add_command(memory)
+cli.add_command(search)
 cli.add_command(forget)
 cli.add_command(redact)
 cli.add_command(state)

@@ -397,6 +397,7 @@ def _search_index() -> Iterable[str]:
     yield "CREATE TABLE search_rows (row INTEGER PRIMARY KEY, memory_id TEXT NOT NULL UNIQUE) STRICT"
     yield "CREATE TABLE search_stale (memory_id TEXT PRIMARY KEY) STRICT"
     yield "INSERT INTO search_stale SELECT memory_id FROM memories"
+    yield "CREATE INDEX memories_by_successor ON memories (superseded_by) WHERE superseded_by IS NOT NULL"
     # Not "OR IGNORE": in a trigger, the conflict clause of the statement that fires it holds instead.
     for event, memory_id in (
         ("INSERT ON memories", "NEW.memory_id"),
