@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
 
 from memory_pipeline.clock import DAY_SECONDS
 from memory_pipeline.records import Entry, EntryKind, Memory, MemoryStatus
+from memory_pipeline.store.search import PREFIX_FROM
 from memory_pipeline.store.store import Store
 from memory_pipeline.terms import terms_of
 
@@ -59,7 +60,7 @@ def search(
 def weight(memory: Memory, *, now: float) -> float:
     """Return by how much recency, use and a pin raise a memory in a ranking: 1 for an old one that was never used."""
     days = max(now - max(memory.last_confirmed, memory.usage.last_usage or 0.0), 0.0) / DAY_SECONDS
-    recency = _RECENCY_WEIGHT * 0.5 ** (days / _RECENCY_HALF_DAYS)
+    recency = _RECENCY_WEIGHT * float(0.5 ** (days / _RECENCY_HALF_DAYS))
     return 1 + recency + _USAGE_WEIGHT * math.log1p(memory.usage.count) + _PIN_WEIGHT * memory.pinned
 
 
@@ -75,11 +76,8 @@ def _found(memory: Memory, score: float, words: Sequence[str], entries: Sequence
 
 def _held(words: Sequence[str], text: str) -> tuple[str, ...]:
     terms = set(terms_of(text))
-    return tuple(
-        word
-        for word in words
-        if any(
-            term in terms or any(len(term) >= 4 and known.startswith(term) for known in terms)
-            for term in terms_of(word)
-        )
-    )[:_MOST_MATCHED]
+    return tuple(word for word in words if any(_holds(terms, term) for term in terms_of(word)))[:_MOST_MATCHED]
+
+
+def _holds(terms: Set[str], term: str) -> bool:
+    return term in terms or (len(term) >= PREFIX_FROM and any(known.startswith(term) for known in terms))

@@ -18,7 +18,7 @@ from memory_pipeline.terms import terms_of
 _STATEMENT_WEIGHT = 4.0
 _MOST_QUERY_TERMS = 64
 #: From this length on, a word of the query also finds the words that begin with it.
-_PREFIX_FROM = 4
+PREFIX_FROM = 4
 _BATCH = 500
 
 _OTHER = re.compile(r"[^\w]|_")
@@ -56,7 +56,7 @@ class Search:
             return []
         self.refresh()
         asked = " OR ".join(
-            f'"{term}"*' if len(term) >= _PREFIX_FROM and term.isascii() and term.isalpha() else f'"{term}"'
+            f'"{term}"*' if len(term) >= PREFIX_FROM and term.isascii() and term.isalpha() else f'"{term}"'
             for term in wanted
         )
         conditions, values = _filters(scopes, kinds, statuses)
