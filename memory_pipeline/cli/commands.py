@@ -20,6 +20,7 @@ from memory_pipeline.cli.memory_commands import memory
 from memory_pipeline.cli.packet_commands import packet
 from memory_pipeline.cli.place import EXIT_DONE, JSON_OPTION, Place
 from memory_pipeline.cli.run_commands import daemon, run_command, run_once, run_options, scan
+from memory_pipeline.cli.search_command import search
 from memory_pipeline.cli.seeing_commands import doctor, log, metrics, status
 from memory_pipeline.cli.service_commands import service
 from memory_pipeline.cli.state_commands import state
@@ -71,6 +72,7 @@ cli.add_command(service)
 cli.add_command(scan)
 cli.add_command(threads)
 cli.add_command(memory)
+cli.add_command(search)
 cli.add_command(drafts)
 cli.add_command(packet)
 cli.add_command(forget)

@@ -165,8 +165,8 @@ def _condition(text: str) -> str:
 
 
 def _scope(app: App, named: str | None) -> str:
+    from memory_pipeline.recall.here import scope_of_folder
     from memory_pipeline.records import PROJECT_SCOPE_PREFIX, USER_SCOPE
-    from memory_pipeline.rollouts.scope import find_git, scope_of
 
     if named is not None:
         if named != USER_SCOPE and not named.removeprefix(PROJECT_SCOPE_PREFIX).strip():
@@ -174,13 +174,7 @@ def _scope(app: App, named: str | None) -> str:
         if named != USER_SCOPE and not named.startswith(PROJECT_SCOPE_PREFIX):
             raise UsageError(f"{named} is no scope; write user, or project:{named}")
         return named
-    folder = str(Path.cwd())
-    known = app.store.threads.scopes_with_remote().get(folder)
-    if known is not None:
-        return known
-    scope = scope_of(folder, None)
-    is_project = find_git(folder) is not None or any(one.scope == scope for one in app.store.memories.every())
-    return scope if is_project else USER_SCOPE
+    return scope_of_folder(app.store, str(Path.cwd())) or USER_SCOPE
 
 
 def _memory_of(app: App, record: JournalRecord) -> Memory | None:

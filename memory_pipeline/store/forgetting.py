@@ -17,6 +17,7 @@ from memory_pipeline.store.chronicle import note
 from memory_pipeline.store.connection import immediate
 from memory_pipeline.store.extractions import read_entries, stored_extraction, tasks_as_json
 from memory_pipeline.store.memories import as_image, read_memories, read_operation
+from memory_pipeline.store.search import index_stale
 from memory_pipeline.store.threads import select_threads
 
 
@@ -125,6 +126,7 @@ class Forgetting:
             _erase_entries(connection, erasure)
             _erase_threads(connection, erasure, now)
             _erase_traces(connection)
+            index_stale(connection)
 
     def texts(self) -> Iterator[str]:
         """Yield every stored text that ``mask`` would pass on."""
@@ -145,6 +147,7 @@ class Forgetting:
                     _mask_column(connection, table, column, mask)
             for column, table in _JSON_TEXTS.items():
                 _mask_column(connection, table, column, lambda text: _masked_json(text, mask))
+            index_stale(connection)
             _set_met(connection, met)
 
     def raw_bytes(self, path: Path) -> bytes:

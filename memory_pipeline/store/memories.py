@@ -60,11 +60,34 @@ class Memories:
         rows = connection.execute(f"SELECT * FROM memories {where} ORDER BY scope, kind, first_seen, memory_id", values)
         return _memories(connection, rows.fetchall())
 
+    def of_scope(self, scope: str, *, status: MemoryStatus) -> list[Memory]:
+        """Return the memories of one scope and status by kind, first seen and id. Costs what that scope holds."""
+        connection = self._connect()
+        rows = connection.execute(
+            "SELECT * FROM memories WHERE status = ? AND scope = ? ORDER BY kind, first_seen, memory_id",
+            (status, scope),
+        ).fetchall()
+        return _few_memories(connection, rows)
+
+    def has_scope(self, scope: str) -> bool:
+        """Whether anything was ever remembered of a scope."""
+        row = self._connect().execute("SELECT 1 FROM memories WHERE scope = ? LIMIT 1", (scope,)).fetchone()
+        return row is not None
+
+    def get_many(self, memory_ids: Sequence[str]) -> dict[str, Memory]:
+        """Return, by id, those of the given memories that there are. Costs what they are."""
+        connection = self._connect()
+        rows: list[sqlite3.Row] = []
+        for part in _parts(memory_ids):
+            marks = ", ".join("?" for _ in part)
+            rows += connection.execute(f"SELECT * FROM memories WHERE memory_id IN ({marks})", part).fetchall()
+        return {memory.memory_id: memory for memory in _few_memories(connection, rows)}
+
     def get(self, memory_id: str) -> Memory | None:
         """Return one memory, or None."""
         connection = self._connect()
         rows = connection.execute("SELECT * FROM memories WHERE memory_id = ?", (memory_id,)).fetchall()
-        return _memories(connection, rows)[0] if rows else None
+        return _few_memories(connection, rows)[0] if rows else None
 
     def find_by_prefix(self, prefix: str, *, limit: int = 10) -> list[Memory]:
         """Return the memories whose id starts with ``prefix``, by id, at most ``limit``."""
@@ -486,26 +509,56 @@ def read_memories(connection: sqlite3.Connection) -> list[Memory]:
     return _memories(connection, connection.execute("SELECT * FROM memories ORDER BY memory_id").fetchall())
 
 
-def _memories(connection: sqlite3.Connection, rows: Sequence[sqlite3.Row]) -> list[Memory]:
+def _few_memories(connection: sqlite3.Connection, rows: Sequence[sqlite3.Row]) -> list[Memory]:
+    """Read memories that are few of all that there are."""
+    found: list[Memory] = []
+    for start in range(0, len(rows), _PART):
+        part = rows[start : start + _PART]
+        found += _memories(connection, part, among=tuple(row["memory_id"] for row in part))
+    return found
+
+
+#: So many ids go into one statement.
+_PART = 500
+
+
+def _parts(ids: Sequence[str]) -> Iterable[tuple[str, ...]]:
+    for start in range(0, len(ids), _PART):
+        yield tuple(ids[start : start + _PART])
+
+
+def _memories(
+    connection: sqlite3.Connection, rows: Sequence[sqlite3.Row], *, among: tuple[str, ...] | None = None
+) -> list[Memory]:
+    """Read memories with what they rest on; ``among`` are their ids, where only these are to be looked up."""
     wanted = {row["memory_id"] for row in rows}
+    marks = f"IN ({', '.join('?' for _ in among or ())})"
+    few = () if among is None else among
     entries: dict[str, list[tuple[str, str]]] = {}
     for link in connection.execute(
         f"""
         SELECT m.memory_id, e.entry_id, e.thread_id FROM memory_entries AS m
         JOIN entries AS e ON e.entry_id = m.entry_id JOIN threads AS t ON t.thread_id = e.thread_id
-        WHERE {STANDING} ORDER BY m.rowid
-        """
+        WHERE {STANDING} {f"AND m.memory_id {marks}" if few else ""} ORDER BY m.rowid
+        """,
+        few,
     ):
         if link["memory_id"] in wanted:
             entries.setdefault(link["memory_id"], []).append((link["entry_id"], link["thread_id"]))
     supersedes: dict[str, list[str]] = {}
     for link in connection.execute(
-        "SELECT memory_id, superseded_by FROM memories WHERE superseded_by IS NOT NULL ORDER BY memory_id"
+        f"""
+        SELECT memory_id, superseded_by FROM memories
+        WHERE superseded_by {marks if few else "IS NOT NULL"} ORDER BY memory_id
+        """,
+        few,
     ):
         supersedes.setdefault(link["superseded_by"], []).append(link["memory_id"])
     usages = {
         row["subject_id"]: Usage(count=row["count"], last_usage=row["last_usage"])
-        for row in connection.execute("SELECT * FROM usage WHERE subject = 'memory'")
+        for row in connection.execute(
+            f"SELECT * FROM usage WHERE subject = 'memory' {f'AND subject_id {marks}' if few else ''}", few
+        )
     }
     return [
         Memory(

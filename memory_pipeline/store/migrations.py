@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sqlite_utils import Database, Migrations
 
 #: How many steps there are; stands in ``PRAGMA user_version`` once all are applied.
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -59,6 +60,11 @@ def schema_steps() -> Migrations:
     @steps()
     def chronicle(database: Database) -> None:
         for statement in _CHRONICLE:
+            database.execute(statement)
+
+    @steps()
+    def search(database: Database) -> None:
+        for statement in _search_index():
             database.execute(statement)
 
     return steps
@@ -427,3 +433,37 @@ _CHRONICLE = (
     """,
     "CREATE INDEX chronicle_by_thread ON chronicle (thread_id)",
 )
+
+
+def _search_index() -> Iterable[str]:
+    # Terms of what the memories say and rest on, and the memories that changed since they were indexed.
+    yield """
+        CREATE VIRTUAL TABLE memory_search USING fts5(
+            said, rests_on, tokenize = 'unicode61 remove_diacritics 0', prefix = '4'
+        )
+    """
+    yield "CREATE TABLE search_rows (row INTEGER PRIMARY KEY, memory_id TEXT NOT NULL UNIQUE) STRICT"
+    yield "CREATE TABLE search_stale (memory_id TEXT PRIMARY KEY) STRICT"
+    yield "INSERT INTO search_stale SELECT memory_id FROM memories"
+    yield "CREATE INDEX memories_by_successor ON memories (superseded_by) WHERE superseded_by IS NOT NULL"
+    # Not "OR IGNORE": in a trigger, the conflict clause of the statement that fires it holds instead.
+    for event, memory_id in (
+        ("INSERT ON memories", "NEW.memory_id"),
+        ("UPDATE OF statement, condition ON memories", "NEW.memory_id"),
+        ("DELETE ON memories", "OLD.memory_id"),
+        ("INSERT ON memory_entries", "NEW.memory_id"),
+        ("DELETE ON memory_entries", "OLD.memory_id"),
+    ):
+        name = f"search_{event.split()[0].lower()}_{event.split()[-1]}"
+        yield f"""
+            CREATE TRIGGER {name} AFTER {event}
+            WHEN NOT EXISTS (SELECT 1 FROM search_stale WHERE memory_id = {memory_id})
+            BEGIN INSERT INTO search_stale VALUES ({memory_id}); END
+        """
+    yield """
+        CREATE TRIGGER search_update_evidence AFTER UPDATE OF quote ON evidence
+        BEGIN
+            INSERT INTO search_stale SELECT memory_id FROM memory_entries
+            WHERE entry_id = NEW.entry_id AND memory_id NOT IN (SELECT memory_id FROM search_stale);
+        END
+    """

@@ -1,0 +1,142 @@
+"""Full-text search over the memories, by the terms of what they say and of what they rest on.
+
+SQLite's own tokenizers split paths and flags, and miss Chinese words of two characters. So the index holds terms that
+are already taken apart (see terms), each written in letters that no tokenizer splits.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from memory_pipeline.store.connection import immediate
+from memory_pipeline.terms import terms_of
+
+#: A hit in what a memory says counts as much as so many in what it rests on.
+_STATEMENT_WEIGHT = 4.0
+_MOST_QUERY_TERMS = 64
+#: From this length on, a word of the query also finds the words that begin with it.
+PREFIX_FROM = 4
+_BATCH = 500
+
+_OTHER = re.compile(r"[^\w]|_")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Hit:
+    """One memory that a query found, and how well: the greater the better."""
+
+    memory_id: str
+    score: float
+
+
+class Search:
+    """The search index. It is brought up to date when it is asked, for the memories that changed since."""
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+        self._connect = connect
+
+    def find(
+        self,
+        query: str,
+        *,
+        limit: int,
+        scopes: Collection[str] | None = None,
+        kinds: Collection[str] | None = None,
+        statuses: Collection[str] = ("active",),
+    ) -> list[Hit]:
+        """Return the memories that hold a term of ``query``, best first, then by id, at most ``limit``.
+
+        Any text is a query. Only memories of these scopes, kinds and statuses, where they are given, are searched.
+        """
+        wanted = [_encode(term) for term in dict.fromkeys(terms_of(query))][:_MOST_QUERY_TERMS]
+        if not wanted or limit <= 0:
+            return []
+        self.refresh()
+        asked = " OR ".join(
+            f'"{term}"*' if len(term) >= PREFIX_FROM and term.isascii() and term.isalpha() else f'"{term}"'
+            for term in wanted
+        )
+        conditions, values = _filters(scopes, kinds, statuses)
+        rows = self._connect().execute(
+            f"""
+            SELECT m.memory_id, -bm25(memory_search, ?, 1.0) AS score
+            FROM memory_search AS s JOIN search_rows AS r ON r.row = s.rowid
+            JOIN memories AS m ON m.memory_id = r.memory_id
+            WHERE memory_search MATCH ? {conditions}
+            ORDER BY score DESC, m.memory_id LIMIT ?
+            """,
+            (_STATEMENT_WEIGHT, asked, *values, limit),
+        )
+        return [Hit(memory_id=row["memory_id"], score=row["score"]) for row in rows]
+
+    def refresh(self) -> int:
+        """Index what changed since the last time; returns how many memories that were."""
+        if self._connect().execute("SELECT 1 FROM search_stale LIMIT 1").fetchone() is None:
+            return 0
+        with immediate(self._connect()) as connection:
+            return index_stale(connection)
+
+
+def index_stale(connection: sqlite3.Connection) -> int:
+    """Index what changed, inside the caller's transaction; returns how many memories that were."""
+    stale = [row["memory_id"] for row in connection.execute("SELECT memory_id FROM search_stale")]
+    for start in range(0, len(stale), _BATCH):
+        _index(connection, stale[start : start + _BATCH])
+    connection.execute("DELETE FROM search_stale")
+    return len(stale)
+
+
+def _filters(
+    scopes: Collection[str] | None, kinds: Collection[str] | None, statuses: Collection[str]
+) -> tuple[str, list[str]]:
+    conditions, values = "", []
+    for column, wanted in (("scope", scopes), ("kind", kinds), ("status", statuses)):
+        if wanted is not None:
+            chosen = sorted(wanted)
+            conditions += f" AND m.{column} IN ({', '.join('?' for _ in chosen)})"
+            values += chosen
+    return conditions, values
+
+
+def _index(connection: sqlite3.Connection, memory_ids: Sequence[str]) -> None:
+    marks = ", ".join("?" for _ in memory_ids)
+    said = {
+        row["memory_id"]: f"{row['statement']} {row['condition']}"
+        for row in connection.execute(f"SELECT * FROM memories WHERE memory_id IN ({marks})", tuple(memory_ids))
+    }
+    quotes: dict[str, dict[str, None]] = {}
+    for row in connection.execute(
+        f"""
+        SELECT m.memory_id, v.quote FROM memory_entries AS m JOIN evidence AS v ON v.entry_id = m.entry_id
+        WHERE m.memory_id IN ({marks}) AND v.quote <> '' ORDER BY m.rowid, v.position
+        """,
+        tuple(memory_ids),
+    ):
+        quotes.setdefault(row["memory_id"], {})[row["quote"]] = None
+    for memory_id in memory_ids:
+        row = connection.execute("SELECT row FROM search_rows WHERE memory_id = ?", (memory_id,)).fetchone()
+        if row is not None:
+            connection.execute("DELETE FROM memory_search WHERE rowid = ?", (row["row"],))
+        if memory_id not in said:
+            connection.execute("DELETE FROM search_rows WHERE memory_id = ?", (memory_id,))
+            continue
+        if row is None:
+            row = connection.execute(
+                "INSERT INTO search_rows (memory_id) VALUES (?) RETURNING row", (memory_id,)
+            ).fetchone()
+        connection.execute(
+            "INSERT INTO memory_search (rowid, said, rests_on) VALUES (?, ?, ?)",
+            (row["row"], _written(said[memory_id]), _written(" ".join(quotes.get(memory_id, ())))),
+        )
+
+
+def _written(text: str) -> str:
+    return " ".join(map(_encode, terms_of(text)))
+
+
+def _encode(term: str) -> str:
+    """Write a term in letters and digits alone."""
+    return _OTHER.sub(lambda match: f"zq{ord(match.group()):x}q", term)
