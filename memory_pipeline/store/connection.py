@@ -145,7 +145,7 @@ _REASONS = {
     sqlite3.SQLITE_IOERR: "can't be read or written (an error of its disk, or no space is left there)",
     sqlite3.SQLITE_READONLY: "can't be written; is the state folder writable?",
     sqlite3.SQLITE_CANTOPEN: "can't be opened; is the state folder writable, and the file a database of ours?",
-    sqlite3.SQLITE_BUSY: f"another program has been writing it for {BUSY_SECONDS:g} s; end that program",
+    sqlite3.SQLITE_BUSY: f"another program has kept it busy for {BUSY_SECONDS:g} s; end that program",
 }
 
 

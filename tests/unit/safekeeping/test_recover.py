@@ -347,8 +347,7 @@ def _spend(kept: KeptState, tokens: int) -> None:
     with kept.open() as app:
         app.store.ledger.reserve(
             tokens=tokens,
-            daily_cap=0,
-            weekly_cap=0,
+            caps=(),
             phase="phase1",
             thread_id=None,
             scope=None,
