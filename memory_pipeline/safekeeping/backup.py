@@ -19,7 +19,7 @@ from memory_pipeline.errors import LockedError, MemoryPipelineError, UsageError
 from memory_pipeline.files import TEMPORARY_PREFIX, make_private_folder, sync_folder, write_whole
 from memory_pipeline.lock import os_lock
 from memory_pipeline.phase2.consolidate import workspace_lock_path
-from memory_pipeline.safekeeping.names import next_name
+from memory_pipeline.safekeeping.names import next_name, numbered_in
 from memory_pipeline.store.copies import faults_of_copy
 from memory_pipeline.store.store import Store
 
@@ -98,12 +98,17 @@ def back_up(config: Config, store: Store, clock: Clock, target: Path | None) -> 
 
 
 def backups_in(config: Config) -> list[Path]:
-    """Return the backups that were made by themselves, the newest first, whatever state they are in."""
+    """Return the backups that were made by themselves, the newest first, whatever state they are in.
+
+    After them come those that a person put beside them under names of their own.
+    """
+    folder = config.backups_path
     try:
-        found = [path for path in config.backups_path.iterdir() if not path.name.startswith(".") and path.is_dir()]
+        numbered = numbered_in(folder)
+        others = [path for path in sorted(folder.iterdir()) if path not in numbered and (path / MANIFEST).is_file()]
     except OSError:
         return []
-    return sorted(found, key=lambda path: path.name, reverse=True)
+    return [*numbered, *(path for path in others if not path.name.startswith("."))]
 
 
 def newest_backup(config: Config) -> Backup | None:
@@ -242,8 +247,7 @@ def _covered_by(backup: Backup | None) -> tuple[int, float] | None:
 
 
 def _drop_old(folder: Path) -> None:
-    found = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
-    for path in found[:-MOST_KEPT]:
+    for path in numbered_in(folder)[MOST_KEPT:]:
         shutil.rmtree(path, ignore_errors=True)
 
 

@@ -67,6 +67,24 @@ def test_one_backup_is_kept_after_each_consolidation_and_one_before(kept: KeptSt
     assert read_manifest(before[0]).consolidation_id == last.consolidation_id
 
 
+def test_backups_of_a_persons_own_names_stay_and_displace_none(kept: KeptState) -> None:
+    """Whatever a person keeps beside the backups, the newest one is still the last that was made by itself."""
+    for name in ("before the upgrade", "zz", "1"):
+        with kept.open() as app:
+            back_up(kept.config, app.store, kept.clock, kept.backups / name)
+    _go_on(kept)
+    kept.run()
+    own = [path for path in backups_in(kept.config) if path.name not in ("before the upgrade", "zz", "1")]
+    assert backups_in(kept.config)[:2] == own
+    assert len(own) == 2
+    assert {"before the upgrade", "zz", "1"} <= {path.name for path in kept.backups.iterdir()}
+    kept.database.unlink()
+    with kept.open() as app:
+        last = app.store.memories.last_success()
+    assert last is not None
+    assert read_manifest(own[0]).consolidation_id == last.consolidation_id
+
+
 def test_a_clock_that_was_set_back_does_not_lose_the_newest_backup(kept: KeptState) -> None:
     """Which backup is the newest is told by its number, not by its time."""
     kept.clock.go_on(-DAY)
