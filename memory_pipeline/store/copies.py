@@ -44,6 +44,8 @@ def faults_of_copy(path: Path) -> list[str]:
             return faults_in(copy, thorough=True) or _faults_of_schema(copy, version)
     except (sqlite3.Error, StoreError) as error:
         return [str(error)]
+    except UnicodeDecodeError:  # SQLite tells of damage in words of the damaged file
+        return ["it holds a name that is not UTF-8"]
 
 
 def _faults_of_schema(copy: sqlite3.Connection, version: int) -> list[str]:
