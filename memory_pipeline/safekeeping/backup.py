@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import orjson
@@ -19,7 +19,7 @@ from memory_pipeline.errors import LockedError, MemoryPipelineError, UsageError
 from memory_pipeline.files import TEMPORARY_PREFIX, make_private_folder, sync_folder, write_whole
 from memory_pipeline.lock import os_lock
 from memory_pipeline.phase2.consolidate import workspace_lock_path
-from memory_pipeline.safekeeping.names import next_name
+from memory_pipeline.safekeeping.names import next_name, numbered_in
 from memory_pipeline.store.copies import faults_of_copy
 from memory_pipeline.store.store import Store
 
@@ -98,12 +98,17 @@ def back_up(config: Config, store: Store, clock: Clock, target: Path | None) -> 
 
 
 def backups_in(config: Config) -> list[Path]:
-    """Return the backups that were made by themselves, the newest first, whatever state they are in."""
+    """Return the backups that were made by themselves, the newest first, whatever state they are in.
+
+    After them come those that a person put beside them under names of their own.
+    """
+    folder = config.backups_path
     try:
-        found = [path for path in config.backups_path.iterdir() if not path.name.startswith(".") and path.is_dir()]
+        numbered = numbered_in(folder)
+        others = [path for path in sorted(folder.iterdir()) if path not in numbered and (path / MANIFEST).is_file()]
     except OSError:
         return []
-    return sorted(found, key=lambda path: path.name, reverse=True)
+    return [*numbered, *(path for path in others if not path.name.startswith("."))]
 
 
 def newest_backup(config: Config) -> Backup | None:
@@ -126,6 +131,7 @@ def read_manifest(path: Path) -> Backup:
             raise UsageError(f"{path}: made by a newer version of memory-pipeline; update the program")
         if table.pop("checksum") != _checksum(table):
             raise UsageError(f"{path}: its {MANIFEST} is damaged; use another backup")
+        iso(float(table["made_at_seconds"]))  # a moment that can be told
         return Backup(
             path=path,
             made_at=float(table["made_at_seconds"]),
@@ -133,7 +139,7 @@ def read_manifest(path: Path) -> Backup:
             published_at=float(table["published_at_seconds"]),
             files={str(name): (int(size), str(digest)) for name, (size, digest) in table["files"].items()},
         )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, ArithmeticError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(f"{path}: no backup of memory-pipeline, or its {MANIFEST} is damaged") from error
 
 
@@ -146,7 +152,7 @@ def faults_of_backup(path: Path) -> list[str]:
     faults = []
     for name, (size, digest) in backup.files.items():
         file = path / name
-        if not _is_below(name) or not file.is_file() or file.is_symlink():
+        if not _is_of(path, name) or not file.is_file():
             faults.append(f"{file}: is missing, or no file of its own")
         elif file.stat().st_size != size or sha256_of(file) != digest:
             faults.append(f"{file}: is not what was written")
@@ -242,8 +248,7 @@ def _covered_by(backup: Backup | None) -> tuple[int, float] | None:
 
 
 def _drop_old(folder: Path) -> None:
-    found = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
-    for path in found[:-MOST_KEPT]:
+    for path in numbered_in(folder)[MOST_KEPT:]:
         shutil.rmtree(path, ignore_errors=True)
 
 
@@ -260,5 +265,9 @@ def _size_of(path: Path) -> int:
         return 0
 
 
-def _is_below(name: str) -> bool:
-    return not name.startswith("/") and ".." not in name.split("/")
+def _is_of(backup: Path, name: str) -> bool:
+    """Whether a name leads to a file of the backup itself, through no link, and is the only name that does."""
+    relative = PurePosixPath(name)
+    if relative.is_absolute() or ".." in relative.parts or relative.as_posix() != name:
+        return False
+    return not any((backup / part).is_symlink() for part in (relative, *relative.parents[:-1]))

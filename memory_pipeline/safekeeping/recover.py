@@ -16,7 +16,7 @@ from memory_pipeline.config import Config
 from memory_pipeline.errors import StoreError
 from memory_pipeline.files import FILE_MODE, make_private_folder, sync_folder, write_whole
 from memory_pipeline.safekeeping.backup import DATABASE, backups_in, faults_of_backup, read_manifest
-from memory_pipeline.safekeeping.names import next_name
+from memory_pipeline.safekeeping.names import next_name, numbered_in
 from memory_pipeline.store.connection import suspicion_of
 from memory_pipeline.store.copies import book_unknown_spending, carry_spending_over, make_empty_database
 from memory_pipeline.store.opening import SIDE_FILES, alone, rebuild_indexes
@@ -80,7 +80,7 @@ def mend_database(config: Config, clock: Clock) -> str | None:
 def set_aside_in(config: Config) -> list[SetAside]:
     """Return what was set aside, the newest first."""
     try:
-        folders = sorted((path for path in config.set_aside_path.iterdir() if path.is_dir()), reverse=True)
+        folders = numbered_in(config.set_aside_path)
     except OSError:
         return []
     found = []
@@ -110,7 +110,7 @@ def new_set_aside(config: Config, *, reason: str, now: float, is_mended: bool = 
     folder = parent / next_name(parent, now=now)
     make_private_folder(folder)
     _note(folder, at=now, reason=reason, is_mended=is_mended, told=told)
-    for old in sorted(path for path in parent.iterdir() if path.is_dir())[:-MOST_KEPT]:
+    for old in numbered_in(parent)[MOST_KEPT:]:
         shutil.rmtree(old, ignore_errors=True)
     return folder
 

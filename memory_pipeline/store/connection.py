@@ -120,28 +120,29 @@ class _own_errors:  # noqa: N801 - reads as what it does; a class costs a tenth 
         return None
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        path = getattr(self._cursor.connection, "path", Path())
+        if isinstance(error, UnicodeDecodeError):  # SQLite tells of damage in words of the damaged file
+            self._cursor.close()
+            raise _damage(path, "it holds a name that is not UTF-8") from error
         if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.IntegrityError):
             # Left open, it would keep its connection, and the locks of that, alive as long as the error is.
             self._cursor.close()
-            raise own_error(error, getattr(self._cursor.connection, "path", Path())) from error
-        if isinstance(error, UnicodeDecodeError):
-            # What SQLite says of a damaged schema quotes it; where that is no text, Python raises this instead.
-            self._cursor.close()
-            damage = sqlite3.DatabaseError("what it holds is no text")
-            damage.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
-            raise own_error(damage, getattr(self._cursor.connection, "path", Path())) from error
+            raise own_error(error, path) from error
 
 
 def own_error(error: sqlite3.DatabaseError, path: Path) -> StoreError:
     """Return our error for one of SQLite's; damage is noted beside the database, so that the next start looks."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or _IS_NO_TEXT in str(error):
-        suspect(path)
         # Of a text that is none, SQLite tells the text.
-        reason = "a text is not UTF-8" if _IS_NO_TEXT in str(error) else str(error)
-        message = f"{path}: the database is damaged ({reason}); the next command mends it"
-        return DamagedDatabaseError(message, reason=reason)
+        return _damage(path, "a text is not UTF-8" if _IS_NO_TEXT in str(error) else str(error))
     return StoreError(f"{path}: {_REASONS.get(code) or error}")
+
+
+def _damage(path: Path, reason: str) -> DamagedDatabaseError:
+    suspect(path)
+    message = f"{path}: the database is damaged ({reason}); the next command mends it"
+    return DamagedDatabaseError(message, reason=reason)
 
 
 #: What sqlite3 says of a text that is none: we write no other.
@@ -151,7 +152,7 @@ _REASONS = {
     sqlite3.SQLITE_IOERR: "can't be read or written (an error of its disk, or no space is left there)",
     sqlite3.SQLITE_READONLY: "can't be written; is the state folder writable?",
     sqlite3.SQLITE_CANTOPEN: "can't be opened; is the state folder writable, and the file a database of ours?",
-    sqlite3.SQLITE_BUSY: f"another program has been writing it for {BUSY_SECONDS:g} s; end that program",
+    sqlite3.SQLITE_BUSY: f"another program has kept it busy for {BUSY_SECONDS:g} s; end that program",
 }
 
 

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from memory_pipeline.errors import StoreError
 from memory_pipeline.files import FILE_MODE
 from memory_pipeline.store.connection import connect, immediate, open_database
-from memory_pipeline.store.migrations import SCHEMA_VERSION
+from memory_pipeline.store.migrations import SCHEMA_VERSION, migrate
 from memory_pipeline.store.opening import faults_in
 
 
@@ -41,11 +41,43 @@ def faults_of_copy(path: Path) -> list[str]:
             version = int(copy.execute("PRAGMA user_version").fetchone()[0])
             if version > SCHEMA_VERSION:
                 return ["it was written by a newer version of memory-pipeline"]
-            if not copy.execute("SELECT count(*) FROM sqlite_master WHERE name = 'memories'").fetchone()[0]:
-                return ["it is no database of memory-pipeline"]
-            return faults_in(copy, thorough=True)
+            return faults_in(copy, thorough=True) or _faults_of_schema(copy, version)
     except (sqlite3.Error, StoreError) as error:
         return [str(error)]
+    except UnicodeDecodeError:  # SQLite tells of damage in words of the damaged file
+        return ["it holds a name that is not UTF-8"]
+
+
+def _faults_of_schema(copy: sqlite3.Connection, version: int) -> list[str]:
+    """Say whether this program could work on a copy; the schema of an older one is brought up to date in memory."""
+    memory = ":memory:"
+    with (
+        closing(sqlite3.connect(memory, isolation_level=None)) as ours,
+        closing(sqlite3.connect(memory, isolation_level=None)) as theirs,
+    ):
+        migrate(ours)
+        looked_at = copy
+        if version < SCHEMA_VERSION:
+            copy.backup(theirs)
+            try:
+                migrate(theirs)
+            except sqlite3.Error:
+                return ["it is no database of memory-pipeline"]
+            looked_at = theirs
+        lacking = _columns(ours) - _columns(looked_at)
+    return ["it is no database of memory-pipeline"] if lacking else []
+
+
+def _columns(connection: sqlite3.Connection) -> set[tuple[str, str]]:
+    """Return the columns of all tables, each with the name of its table."""
+    return set(
+        connection.execute(
+            """
+            SELECT tables.name, columns.name FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns
+            WHERE tables.type = 'table'
+            """
+        ).fetchall()
+    )
 
 
 def make_empty_database(path: Path) -> None:

@@ -35,7 +35,7 @@ def enter(path: Path, *, use_wal: bool) -> UseLock:
     use = _use_lock(path)
     try:
         if use.take_alone():
-            look_after(path)
+            look_after(path, use_wal=use_wal)
             if not use_wal and path.exists():
                 _leave_write_ahead_log(path)
         if not use.share(wait_seconds=MENDING_SECONDS):
@@ -67,8 +67,11 @@ def alone(path: Path, *, wait_seconds: float = MENDING_SECONDS) -> Iterator[None
         use.release()
 
 
-def look_after(path: Path) -> None:
-    """Check a database that nobody else uses, if there is a reason to.
+def look_after(path: Path, *, use_wal: bool) -> None:
+    """Check a database that no other run uses, if there is a reason to.
+
+    A program of others, such as a database browser, may have it open all the same: it hinders nobody, unless the file
+    system carries no write-ahead log.
 
     Raises:
         DamagedDatabaseError: it is damaged.
@@ -77,23 +80,10 @@ def look_after(path: Path) -> None:
     if not path.exists() or not (seemed_damaged or _was_cut_off(path)):
         suspicion_of(path).unlink(missing_ok=True)
         return
-    faults = faults_of(path, thorough=seemed_damaged)
+    faults = _faults_of(path, thorough=seemed_damaged, alone=not use_wal)
     if faults:
         raise DamagedDatabaseError(f"{path}: the database is damaged ({faults[0]})")
     suspicion_of(path).unlink(missing_ok=True)
-
-
-def faults_of(path: Path, *, thorough: bool) -> list[str]:
-    """Return what is wrong with a database that nobody else uses, in SQLite's words; ``thorough`` reads every row.
-
-    Raises:
-        StoreError: it can't be opened or read.
-    """
-    try:
-        with closing(connect(path, alone=True)) as connection:
-            return faults_in(connection, thorough=thorough)
-    except DamagedDatabaseError as error:
-        return [error.reason]
 
 
 def faults_in(connection: sqlite3.Connection, *, thorough: bool) -> list[str]:
@@ -117,6 +107,15 @@ def rebuild_indexes(path: Path) -> bool:
             return not faults_in(connection, thorough=True)
     except StoreError:
         return False
+
+
+def _faults_of(path: Path, *, thorough: bool, alone: bool) -> list[str]:
+    """Return what is wrong with a database, in SQLite's words; ``thorough`` reads every row."""
+    try:
+        with closing(connect(path, alone=alone)) as connection:
+            return faults_in(connection, thorough=thorough)
+    except DamagedDatabaseError as error:
+        return [error.reason]
 
 
 def _use_lock(path: Path) -> UseLock:

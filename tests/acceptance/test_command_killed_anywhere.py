@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import killed_anywhere
 import pytest
-from command import Machine, contents, rows_of, session
+from command import Machine, contents, moment, rows_of, session
 from model_server import ModelServer, Reply, Request, answer
 from rollout_logs import thread_id_of
 from state_ends import end_of
 
+NOW = moment(timedelta()).timestamp()
+_KEPT_ROWS = """
+    SELECT memory_id, status FROM memories
+    UNION ALL SELECT 'spent', sum(reserved_tokens) FROM ledger ORDER BY 1
+"""
 NOTE = "Ask Kim before touching the payment code."
 #: What each scenario must have come to at least, so that a place that is no longer seen fails the test.
 OF_A_RUN = (
@@ -79,6 +86,27 @@ def test_a_run_killed_anywhere_around_a_model_asks_once_more_at_most(machine: Ma
     assert undisturbed <= asked <= undisturbed + len(places)
 
 
+def test_a_mending_killed_anywhere_is_gone_on_from(machine: Machine, tmp_path: Path) -> None:
+    """At each place of mending a damaged database, the next command has all memories, and what was spent."""
+    first_start(machine)
+    assert machine.run("run").code == 0
+    with closing(sqlite3.connect(machine.database)) as plain:
+        plain.execute("INSERT INTO ledger (at, phase, model, reserved_tokens) VALUES (?, 'phase1', 'm', 321)", (NOW,))
+        plain.commit()
+        (page,) = plain.execute("SELECT rootpage FROM sqlite_master WHERE name = 'memories'").fetchone()
+    told = rows_of(machine.database, _KEPT_ROWS)
+    content = bytearray(machine.database.read_bytes())
+    content[(page - 1) * 4096 : (page - 1) * 4096 + 8] = b"\xa5" * 8
+    machine.database.write_bytes(content)
+    machine.database.with_name("database.suspect").touch()
+    places = _kill_everywhere(machine, tmp_path / "places", machine.state, 1, command=("memory", "list", "--json"))
+    names = [name for _, name, _, _ in places]
+    assert {"os.rename memory.db", "os.rename memory.db.new", "os.remove database.suspect"} <= set(names)
+    for number, name, killed, codes in places:
+        assert (name, killed, codes) == (name, -9, [0, 0])
+        assert (name, rows_of(tmp_path / "places" / str(number) / "memory.db", _KEPT_ROWS)) == (name, told)
+
+
 def _repeat_the_rule(request: Request) -> Reply:
     """Answer as a model that repeats what the person said, citing the first row."""
     (rule,) = set(re.findall(r"From now on always [a-zA-Z ]+|In all my projects, never [a-z ]+", request.shown))
@@ -100,10 +128,9 @@ def _faults(folder: Path, places: list[tuple[int, str, int, list[int]]], before:
 
 
 def _kill_everywhere(
-    machine: Machine, folder: Path, before: Path | None, every: int
+    machine: Machine, folder: Path, before: Path | None, every: int, *, command: Sequence[str] = ("run", "--json")
 ) -> list[tuple[int, str, int, list[int]]]:
     copied = ["--from", str(before)] if before is not None else []
-    command = ["--config", str(machine.root / "config.toml"), "run", "--json"]
     ran = subprocess.run(
         [
             sys.executable,
@@ -114,6 +141,8 @@ def _kill_everywhere(
             str(every),
             *copied,
             "--",
+            "--config",
+            str(machine.root / "config.toml"),
             *command,
         ],
         env=machine.environment,

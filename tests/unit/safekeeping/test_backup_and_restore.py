@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import stat
 from collections.abc import Callable
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
+import orjson
 import pytest
 from kept_state import KeptState
 
 from memory_pipeline.errors import LockedError, UsageError
+from memory_pipeline.files import sha256_hex
 from memory_pipeline.forget.selection import Selector
-from memory_pipeline.safekeeping.backup import back_up, backups_in, faults_of_backup, read_manifest
+from memory_pipeline.safekeeping.backup import back_up, backups_in, faults_of_backup, read_manifest, sha256_of
 from memory_pipeline.safekeeping.restore import restore
 from memory_pipeline.safekeeping.verify import verify_backup, verify_state
+from memory_pipeline.store.migrations import SCHEMA_VERSION
 
 LINT = "Always run make lint before you commit"
 PUSH = "From now on, never push to main without asking me"
@@ -67,6 +72,24 @@ def test_one_backup_is_kept_after_each_consolidation_and_one_before(kept: KeptSt
     assert read_manifest(before[0]).consolidation_id == last.consolidation_id
 
 
+def test_backups_of_a_persons_own_names_stay_and_displace_none(kept: KeptState) -> None:
+    """Whatever a person keeps beside the backups, the newest one is still the last that was made by itself."""
+    for name in ("before the upgrade", "zz", "1"):
+        with kept.open() as app:
+            back_up(kept.config, app.store, kept.clock, kept.backups / name)
+    _go_on(kept)
+    kept.run()
+    own = [path for path in backups_in(kept.config) if path.name not in ("before the upgrade", "zz", "1")]
+    assert backups_in(kept.config)[:2] == own
+    assert len(own) == 2
+    assert {"before the upgrade", "zz", "1"} <= {path.name for path in kept.backups.iterdir()}
+    kept.database.unlink()
+    with kept.open() as app:
+        last = app.store.memories.last_success()
+    assert last is not None
+    assert read_manifest(own[0]).consolidation_id == last.consolidation_id
+
+
 def test_a_clock_that_was_set_back_does_not_lose_the_newest_backup(kept: KeptState) -> None:
     """Which backup is the newest is told by its number, not by its time."""
     kept.clock.go_on(-DAY)
@@ -116,6 +139,80 @@ def test_what_is_no_backup_is_told_as_such(kept: KeptState) -> None:
     assert "no backup of memory-pipeline" in verify_backup(kept.codex)[0].what
     with pytest.raises(UsageError, match="no backup"):
         restore(kept.config, kept.root / "nowhere", kept.clock)
+
+
+def _seal(backup: Path, *names: str, made_at: float | None = None) -> None:
+    """Write into a backup's list what it holds under ``names``, as its maker would."""
+    table = orjson.loads((backup / "manifest.json").read_bytes())
+    for name in names:
+        table["files"][name] = [(backup / name).stat().st_size, sha256_of(backup / name)]
+    if made_at is not None:
+        table["made_at_seconds"] = made_at
+    del table["checksum"]
+    table["checksum"] = sha256_hex(orjson.dumps(table, option=orjson.OPT_SORT_KEYS))
+    (backup / "manifest.json").write_bytes(orjson.dumps(table))
+
+
+def _database_of_others(backup: Path) -> None:
+    _fresh_database(backup, "CREATE TABLE memories (note TEXT); PRAGMA user_version = 3")
+
+
+def _database_without_its_tables(backup: Path) -> None:
+    _fresh_database(backup, f"CREATE TABLE memories (note TEXT); PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def _fresh_database(backup: Path, script: str) -> None:
+    (backup / "memory.db").unlink()
+    with closing(sqlite3.connect(backup / "memory.db")) as plain:
+        plain.executescript(script)
+
+
+def _file_through_a_link(backup: Path) -> None:
+    (backup / "workspace" / "extensions").symlink_to(backup.parent / "codex")
+    (backup.parent / "codex" / "secret").write_text("somebody's", encoding="utf-8")
+
+
+def _nothing(_backup: Path) -> None:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("harm", "names", "made_at"),
+    [
+        (_database_of_others, ["memory.db"], 0.0),
+        (_database_without_its_tables, ["memory.db"], 0.0),
+        (_file_through_a_link, ["workspace/extensions/secret"], 0.0),
+        (_nothing, ["workspace/../../config.toml"], 0.0),
+        (_nothing, ["workspace//MEMORY.md"], 0.0),
+        (_nothing, [], 1e300),
+    ],
+)
+def test_a_list_of_files_that_fits_does_not_make_a_good_backup(
+    kept: KeptState, harm: Callable[[Path], None], names: list[str], made_at: float
+) -> None:
+    """What this program can't work on, leads out of the backup, or names no moment is told before anything changes."""
+    path = _backup(kept)
+    harm(path)
+    _seal(path, *names, made_at=made_at)
+    assert verify_backup(path)
+    with pytest.raises(UsageError):
+        restore(kept.config, path, kept.clock)
+    assert not kept.config.restoring_path.exists()
+    assert kept.statements() == {LINT}
+
+
+def test_a_backup_of_an_older_version_is_good(kept: KeptState) -> None:
+    """A database that lacks the last step of the schema is brought up to date once it is restored."""
+    path = _backup(kept)
+    with closing(sqlite3.connect(path / "memory.db")) as plain:
+        plain.executescript(
+            "DROP TABLE chronicle; DELETE FROM _sqlite_migrations WHERE name = 'chronicle'; PRAGMA user_version = 5"
+        )
+    _seal(path, "memory.db")
+    assert verify_backup(path) == []
+    _go_on(kept)
+    restore(kept.config, path, kept.clock)
+    assert kept.statements() == {LINT}
 
 
 # --- restoring ---

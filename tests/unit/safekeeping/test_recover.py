@@ -67,7 +67,12 @@ def scramble_pages(path: Path) -> None:
     path.write_bytes(content)
 
 
-DAMAGES = [zero, cut, cut_within_a_page, lose_the_header, replace_by_text, scramble_pages]
+def garble_a_name(path: Path) -> None:
+    """Lose a letter of the name of a table, so that SQLite itself complains in words that are no text."""
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE threads", b"CREATE TA\xffLE thr\xffads"))
+
+
+DAMAGES = [zero, cut, cut_within_a_page, lose_the_header, replace_by_text, scramble_pages, garble_a_name]
 
 
 @pytest.fixture
@@ -347,7 +352,7 @@ def _spend(kept: KeptState, tokens: int) -> None:
     with kept.open() as app:
         app.store.ledger.reserve(
             tokens=tokens,
-            caps=[],
+            caps=(),
             phase="phase1",
             thread_id=None,
             scope=None,

@@ -57,3 +57,22 @@ def test_another_process_does_not_take_the_log_away_from_an_open_store(tmp_path:
     second.close()
     assert first.jobs.count_due(now=0.0) == 0
     first.close()
+
+
+def test_a_program_of_others_that_has_it_open_keeps_nobody_out(tmp_path: Path) -> None:
+    """A database browser that stays open leaves a write-ahead log behind, and the next start works beside it."""
+    path = tmp_path / "memory.db"
+    Store(path).close()
+    browser = sqlite3.connect(path, timeout=0, isolation_level=None)
+    browser.execute("BEGIN")
+    browser.execute("SELECT count(*) FROM threads").fetchall()
+    for times in range(1, 3):
+        store = Store(path)
+        store.extractions.record_usage("thread", "a", now=float(times))
+        store.close()
+        assert (tmp_path / "memory.db-wal").stat().st_size > 0
+    browser.execute("ROLLBACK")
+    browser.close()
+    store = Store(path)
+    assert store.extractions.usage("thread", "a").count == 2
+    store.close()
