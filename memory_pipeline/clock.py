@@ -9,6 +9,9 @@ from typing import Protocol
 DAY_SECONDS = 86_400.0
 WEEK_SECONDS = 7 * DAY_SECONDS
 
+#: No wait is made longer than this. One that lasts longer was set by a clock that ran ahead, and comes to an end.
+LONGEST_WAIT_SECONDS = 31 * DAY_SECONDS
+
 
 class Clock(Protocol):
     """What a service needs of time: the moment now, in seconds since the epoch (UTC)."""
