@@ -7,6 +7,7 @@ as a whole (or that of one project), and everything that costs nothing goes on.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -94,6 +95,21 @@ def project_holds(config: Config, store: Store, now: float) -> dict[str, PaidHol
 def whole_caps(config: Config) -> list[Cap]:
     """Return the caps on all paid calls together."""
     return window_caps(daily=config.budget.daily_tokens, weekly=config.budget.weekly_tokens)
+
+
+def can_never_pass(config: Config, scope: str, last_error: str | None) -> bool:
+    """Whether the last try for a session met a cap that is smaller than its request, and still is.
+
+    No waiting helps such a session, so it is not taken again, and read in vain, before a cap is raised.
+    """
+    needed = _NEEDS.search(last_error or "")
+    if not needed or not config.model.is_paid:
+        return False
+    return any(int(needed.group(1)) > cap.tokens for cap in (*whole_caps(config), *project_caps(config, scope)))
+
+
+#: How the need of a session stands in its last error, and is read from there.
+_NEEDS = re.compile(r"needs about (\d+) tokens, more than \[budget\] allows at all")
 
 
 def project_caps(config: Config, project: str) -> list[Cap]:

@@ -221,15 +221,19 @@ class Jobs:
         with immediate(self._connect()) as connection:
             _wake(connection, provider, now)
 
-    def give_back(self, lease: Lease, *, now: float | None = None) -> bool:
-        """Return a job unfinished: pending at once, no try used; false when the lease was lost."""
+    def give_back(self, lease: Lease, *, now: float | None = None, reason: str | None = None) -> bool:
+        """Return a job unfinished: pending at once, no try used; false when the lease was lost.
+
+        With a ``reason``, that becomes its last error.
+        """
         with immediate(self._connect()) as connection:
             changed = connection.execute(
                 """
-                UPDATE jobs SET state = 'pending', attempts = attempts - 1, owner = NULL, lease_until = NULL
+                UPDATE jobs SET state = 'pending', attempts = attempts - 1, owner = NULL, lease_until = NULL,
+                    last_error = coalesce(?, last_error)
                 WHERE thread_id = ? AND state = 'running' AND fence = ?
                 """,
-                (lease.thread.thread_id, lease.fence),
+                (reason, lease.thread.thread_id, lease.fence),
             )
             if changed.rowcount == 1:
                 note(connection, lease.thread.thread_id, Happened.GIVEN_BACK, now=now)

@@ -62,6 +62,29 @@ def test_one_project_over_its_cap_waits_alone(machine: Machine) -> None:
         assert machine.run("run", "--json").document["phase1"]["no_output"] == 2
 
 
+def test_sessions_larger_than_a_cap_keep_no_other_waiting_and_are_looked_at_once(machine: Machine) -> None:
+    """More of them than a run may take: the small ones go through, status is true, and a raised cap lets them in."""
+    wordy = [f"please look at part {number}: " + "word " * 300 for number in range(40)]
+    for number in range(1, 4):
+        session(number, *wordy, age=timedelta(hours=5, minutes=number)).write(machine.codex)
+    session(4, RULE, age=timedelta(days=2)).write(machine.codex)
+    limits = {"concurrency": 1, "max_jobs_per_run": 2}
+    with ModelServer(default=answer({}, input_tokens=None)) as server:
+        _ask(machine, server, phase1=limits, budget={"daily_tokens": 12_000})
+        ran = machine.run("run", "--json")
+        assert (ran.code, len(server.requests)) == (0, 1)
+        assert machine.thread(4)["state"] == "no_output"
+        told = machine.run("log", "--json").document
+        again = machine.run("run", "--json")
+        assert (again.err, again.document["phase1"]["claimed"]) == ("", 0)
+        assert machine.run("log", "--json").document == told
+        assert again.document["phase1"]["skipped"] == {"budget": 3}
+        assert "more than [budget] allows at all" in machine.thread(1)["last_error"]
+        assert "spent" not in machine.run("status").out
+        _ask(machine, server, phase1=limits, budget={"daily_tokens": 1_000_000})
+        assert machine.run("run", "--json").document["phase1"]["no_output"] == 2
+
+
 def test_a_killed_run_leaves_its_reservation_and_cost_tells_it_apart(machine: Machine) -> None:
     """Nobody knows whether the request was billed, so it counts in full; the session itself is extracted later."""
     session(1, RULE).write(machine.codex)
