@@ -9,7 +9,7 @@ from typing import Any
 
 from command import LONG_ANSWER, Machine, moment, session
 from model_server import ModelServer, Request, answer, hang, status, text
-from rollout_logs import CodexSession, thread_id_of
+from rollout_logs import ClaudeSession, CodexSession, thread_id_of
 
 RULE = "From now on always run make lint before you commit."
 
@@ -83,6 +83,25 @@ def test_sessions_larger_than_a_cap_keep_no_other_waiting_and_are_looked_at_once
         assert "spent" not in machine.run("status").out
         _ask(machine, server, phase1=limits, budget={"daily_tokens": 1_000_000})
         assert machine.run("run", "--json").document["phase1"]["no_output"] == 2
+
+
+def test_colours_and_other_control_characters_of_a_log_are_paid_for_once(machine: Machine) -> None:
+    """They are no damage of the database in which they come to stand: nothing is moved aside and read again."""
+    odd = "\x1b[31mred\x1b[0m \x00\x07\x08\x7f\x85\u2028\u202e\ufeff"
+    made = session(1, f"{RULE} {odd}", cwd=f"/home/sam/{odd}", remote=f"https://example.org/{odd}.git")
+    made.shell(f"make {odd}", odd, exit_code=2).prompt(f"Always {odd}").answer(odd).write(machine.codex)
+    claude = ClaudeSession(thread_id=thread_id_of(2), start=moment(timedelta(days=3)), cwd=f"/home/sam/{odd[1:]}")
+    claude.prompt(f"{RULE} {odd}").shell(odd, odd, failed=True).answer(f"{LONG_ANSWER}{odd}").write(machine.claude)
+    rule = {"kind": "preference", "scope": "project", "condition": "", "statement": RULE, "evidence": [1, 2, 3]}
+    value = {"rollout_summary": odd, "rollout_slug": odd, "tasks": [{"title": odd, "outcome": "success"}]}
+    value["tasks"][0]["entries"] = [rule]
+    with ModelServer(default=answer(value)) as server:
+        _ask(machine, server, phase2={"curator": "rules"})
+        for _ in range(3):
+            ran = machine.run("run", "--json")
+            assert (ran.code, ran.err) == (0, "")
+        assert len(server.requests) == 2
+    assert machine.run("state", "verify").code == 0
 
 
 def test_a_killed_run_leaves_its_reservation_and_cost_tells_it_apart(machine: Machine) -> None:
