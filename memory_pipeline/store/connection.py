@@ -120,19 +120,23 @@ class _own_errors:  # noqa: N801 - reads as what it does; a class costs a tenth 
         return None
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.IntegrityError):
+        if isinstance(error, sqlite3.DatabaseError | UnicodeDecodeError) and not isinstance(
+            error, sqlite3.IntegrityError
+        ):
             # Left open, it would keep its connection, and the locks of that, alive as long as the error is.
             self._cursor.close()
             raise own_error(error, getattr(self._cursor.connection, "path", Path())) from error
 
 
-def own_error(error: sqlite3.DatabaseError, path: Path) -> StoreError:
+def own_error(error: sqlite3.DatabaseError | UnicodeDecodeError, path: Path) -> StoreError:
     """Return our error for one of SQLite's; damage is noted beside the database, so that the next start looks."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or _IS_NO_TEXT in str(error):
+    # The other way round, sqlite3 can't decode what SQLite says of a damaged schema.
+    is_no_text = _IS_NO_TEXT in str(error) or isinstance(error, UnicodeDecodeError)
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or is_no_text:
         suspect(path)
         # Of a text that is none, SQLite tells the text.
-        reason = "a text is not UTF-8" if _IS_NO_TEXT in str(error) else str(error)
+        reason = "a text is not UTF-8" if is_no_text else str(error)
         message = f"{path}: the database is damaged ({reason}); the next command mends it"
         return DamagedDatabaseError(message, reason=reason)
     return StoreError(f"{path}: {_REASONS.get(code) or error}")
