@@ -160,6 +160,7 @@ def _budget_hold(config: Config, store: Store, project: str | None, *, now: floa
     caps = whole_caps(config) if project is None else project_caps(config, project)
     try:
         refusal = store.ledger.waits_for(caps, now=now)
+        store.ledger.spent(since=now)  # without a cap too, what can't be booked is not sent
     except StoreError as error:
         return PaidHold(reason=_unreadable(error), opens_at=None, gate=Gate.BUDGET)
     if refusal is None:
