@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from memory_pipeline.clock import DAY_SECONDS, LONGEST_WAIT_SECONDS
+from memory_pipeline.clock import LONGEST_WAIT_SECONDS, last_believed_wait
 from memory_pipeline.records import Claim, ClaimOutcome, Extraction, Gate, Happened, IndexedThread, JobState, Lease
 from memory_pipeline.store.chronicle import note, note_gates
 from memory_pipeline.store.connection import immediate
@@ -69,7 +69,7 @@ class Jobs:
 
     def shorten_waits(self, *, now: float) -> None:
         """Bring waits and leases to an end that are longer than any is made: our clock ran ahead when they were."""
-        limit = {"limit": now + LONGEST_WAIT_SECONDS + DAY_SECONDS}  # a clock that is set right by minutes ends none
+        limit = {"limit": last_believed_wait(now)}
         too_long = "SELECT 1 FROM jobs WHERE retry_at > :limit OR lease_until > :limit"
         too_long += " UNION ALL SELECT 1 FROM provider_rests WHERE rest_until > :limit"
         if not self._connect().execute(too_long, limit).fetchone():
