@@ -74,7 +74,9 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, flexib
         table.add_column(column, overflow="ellipsis", no_wrap=True, width=width)
     for row in cells:
         table.add_row(*row)
-    console.print(table)
+    with console.capture() as drawn:  # by itself it would end the program with 1 when the reader goes away
+        console.print(table)
+    click.echo(drawn.get(), nl=False)
 
 
 _COLUMN_GAP = 2
