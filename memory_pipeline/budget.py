@@ -7,6 +7,7 @@ as a whole (or that of one project), and everything that costs nothing goes on.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -96,6 +97,21 @@ def whole_caps(config: Config) -> list[Cap]:
     return window_caps(daily=config.budget.daily_tokens, weekly=config.budget.weekly_tokens)
 
 
+def can_never_pass(config: Config, scope: str, last_error: str | None) -> bool:
+    """Whether the last try for a session met a cap that is smaller than its request, and still is.
+
+    No waiting helps such a session, so it is not taken again, and read in vain, before a cap is raised.
+    """
+    needed = _NEEDS.search(last_error or "")
+    if not needed or not config.model.is_paid:
+        return False
+    return any(int(needed.group(1)) > cap.tokens for cap in (*whole_caps(config), *project_caps(config, scope)))
+
+
+#: How the need of a session stands in its last error, and is read from there.
+_NEEDS = re.compile(r"needs about (\d+) tokens, more than \[budget\] allows at all")
+
+
 def project_caps(config: Config, project: str) -> list[Cap]:
     """Return the caps on the paid calls of one project."""
     budget = config.budget
@@ -144,6 +160,7 @@ def _budget_hold(config: Config, store: Store, project: str | None, *, now: floa
     caps = whole_caps(config) if project is None else project_caps(config, project)
     try:
         refusal = store.ledger.waits_for(caps, now=now)
+        store.ledger.spent(since=now)  # without a cap too, what can't be booked is not sent
     except StoreError as error:
         return PaidHold(reason=_unreadable(error), opens_at=None, gate=Gate.BUDGET)
     if refusal is None:

@@ -9,6 +9,14 @@ from typing import Protocol
 DAY_SECONDS = 86_400.0
 WEEK_SECONDS = 7 * DAY_SECONDS
 
+#: No wait is made longer than this. One that lasts longer was set by a clock that ran ahead, and comes to an end.
+LONGEST_WAIT_SECONDS = 31 * DAY_SECONDS
+
+
+def last_believed_wait(now: float) -> float:
+    """Return until when a wait may last that was begun by a clock that is right; a clock may be set right by hours."""
+    return now + LONGEST_WAIT_SECONDS + DAY_SECONDS
+
 
 class Clock(Protocol):
     """What a service needs of time: the moment now, in seconds since the epoch (UTC)."""

@@ -181,7 +181,7 @@ def _print_sums(name: str, sums: Sequence[dict[str, Any]]) -> None:
         for one, row in zip(sums, numbers, strict=True)
     ]
     titles = [column.title.rjust(width) for column, width in zip(_COLUMNS, widths, strict=True)]
-    print_table([name, *titles, ""], rows, flexible="")
+    print_table([name, *titles, ""], rows, flexible=["", name])  # a name that is cut can still be told, a number can't
     click.echo()
 
 

@@ -56,7 +56,7 @@ def _list_consolidations(app: App, place: Place, *, as_json: bool) -> int:
         (str(one.consolidation_id), output.short_time(one.started_at), _told(one), output.counted(one.operations))
         for one in found
     ]
-    output.print_table(("id", "when", "what", "operations"), rows, flexible="operations")
+    output.print_table(("id", "when", "what", "operations"), rows, flexible=["operations"])
     return EXIT_DONE
 
 

@@ -55,7 +55,7 @@ def memory_list(place: Place, *, scope: str | None, wanted: str | None, as_json:
             )
             for item in group
         ]
-        output.print_table(("memory", "kind", "said", "statement"), rows, flexible="statement")
+        output.print_table(("memory", "kind", "said", "statement"), rows, flexible=["statement"])
         click.echo()
     return EXIT_DONE
 

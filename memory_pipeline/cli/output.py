@@ -49,10 +49,11 @@ def say(sentence: str) -> None:
     click.echo(printable(redact(sentence).text), err=True)
 
 
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, flexible: str) -> None:
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, flexible: Sequence[str]) -> None:
     """Print a table that fits the terminal's width.
 
-    ``flexible`` names the column that gives way first; the first column, which names its row, never does.
+    ``flexible`` names the columns that give way first, in their order; then the others do, from the right. The first
+    column, which names its row, never does unless it is named.
     """
     from rich import box
     from rich.console import Console
@@ -64,7 +65,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, flexib
     console = Console(highlight=False, soft_wrap=False)
     widths = [max(len(column), *(row[number].cell_len for row in cells)) for number, column in enumerate(columns)]
     excess = sum(widths) + _COLUMN_GAP * (len(widths) - 1) - console.width
-    for number in (columns.index(flexible), *range(len(columns) - 1, 0, -1)):
+    for number in (*map(columns.index, flexible), *range(len(columns) - 1, 0, -1)):
         given = min(max(excess, 0), max(widths[number] - _NARROWEST_COLUMN, 0))
         widths[number] -= given
         excess -= given
@@ -73,7 +74,9 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, flexib
         table.add_column(column, overflow="ellipsis", no_wrap=True, width=width)
     for row in cells:
         table.add_row(*row)
-    console.print(table)
+    with console.capture() as drawn:  # by itself it would end the program with 1 when the reader goes away
+        console.print(table)
+    click.echo(drawn.get(), nl=False)
 
 
 _COLUMN_GAP = 2

@@ -55,7 +55,7 @@ def threads_list(place: Place, *, state: str | None, gate: str | None, as_json: 
         )
         for thread in found
     ]
-    output.print_table(("thread", "agent", "state", "updated", "title"), rows, flexible="title")
+    output.print_table(("thread", "agent", "state", "updated", "title"), rows, flexible=["title"])
     return EXIT_DONE
 
 

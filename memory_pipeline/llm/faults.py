@@ -11,13 +11,12 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from memory_pipeline.clock import DAY_SECONDS
+from memory_pipeline.clock import LONGEST_WAIT_SECONDS as LONGEST_REST_SECONDS
 from memory_pipeline.errors import AnswerError, ModelError, ProviderError
 from memory_pipeline.llm.retry import LONGEST_WAIT_SECONDS, PassingError
 from memory_pipeline.redact import redact
 
 MESSAGE_MAX_CHARS = 200
-LONGEST_RETRY_AFTER_SECONDS = 31 * DAY_SECONDS  # a longer one is taken for a mistake of the server
 
 
 #: How the message of a session begins that was too long, so that its next try sends less of it.
@@ -134,7 +133,7 @@ def retry_after_seconds(headers: Mapping[str, str], *, now: float) -> float | No
     """
     waits = [_number(headers.get("retry-after-ms"), scale=0.001), _seconds_or_date(headers.get("retry-after"), now)]
     known = [wait for wait in waits if wait is not None]
-    return min(max(0.0, *known), LONGEST_RETRY_AFTER_SECONDS) if known else None
+    return min(max(0.0, *known), LONGEST_REST_SECONDS) if known else None
 
 
 def _number(text: str | None, *, scale: float = 1.0) -> float | None:

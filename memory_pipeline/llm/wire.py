@@ -15,6 +15,9 @@ RESPONSES = "responses"
 
 SCHEMA_NAME = "extraction"
 
+#: More than any call takes. A server may name a number that no database and no JSON document holds.
+_MOST_TOKENS = 1 << 40
+
 
 def _strict_object(properties: Mapping[str, Any]) -> dict[str, Any]:
     return {
@@ -205,7 +208,7 @@ def _count(table: Mapping[str, Any], *keys: str) -> int | None:
     for key in keys:
         value = table.get(key)
         if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-            return value
+            return min(value, _MOST_TOKENS)
     return None
 
 

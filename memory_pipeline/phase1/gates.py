@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memory_pipeline.budget import paid_hold, project_holds
+from memory_pipeline.budget import can_never_pass, paid_hold, project_holds
 from memory_pipeline.clock import DAY_SECONDS, Clock
 from memory_pipeline.config import Config
 from memory_pipeline.records import Agent, Gate, IndexedThread, JobState, Source
@@ -94,6 +94,9 @@ def first_gate(thread: IndexedThread, config: Config, conditions: Conditions) ->
     if not conditions.force and thread.updated_at > conditions.now - gates.idle_seconds:
         return Gate.TOO_RECENT
     if _waits_for_a_call(thread):
+        is_tried = thread.source_digest == thread.content_digest  # else its last error tells of other words
+        if is_tried and can_never_pass(config, thread.scope, thread.last_error):
+            return Gate.BUDGET
         return Gate.BUDGET if thread.scope in conditions.held_projects else conditions.paid_hold
     return None
 

@@ -223,7 +223,7 @@ class Phase1:
                 work.count(outcome, extraction.input_tokens, extraction.output_tokens)
         except (InterruptedRunError, BudgetHoldError) as error:
             outcome = "given_back"
-            self._store.jobs.give_back(lease, now=self._clock.now())
+            self._store.jobs.give_back(lease, now=self._clock.now(), reason=_why_never(lease, error))
             if isinstance(error, BudgetHoldError):
                 goes_on = self._hold(lease, error, work)
         except LostLeaseError:
@@ -273,7 +273,8 @@ class Phase1:
     def _hold(self, lease: Lease, error: BudgetHoldError, work: _Work) -> bool:
         """Wait with what can't be paid for now; false when the worker that met it should end."""
         if error.is_too_large:
-            # Gated by itself, or it would be claimed again at once and keep the smaller ones waiting.
+            # Gated by itself, or it would be claimed again at once and keep the smaller ones waiting. Nothing was sent.
+            work.give_turn_back()
             self._store.jobs.set_gates({lease.thread.thread_id: Gate.BUDGET}, now=self._clock.now())
             work.tell(f"thread {lease.thread.thread_id}: {error}")
             return True
@@ -410,6 +411,13 @@ class _NothingLeftToCutError(AnswerError):
     """The session is too long for the model however much of it is left out: no further try can do better."""
 
 
+def _why_never(lease: Lease, error: Exception) -> str | None:
+    """Return why no waiting helps this session, None where it does, or where its last error has to be kept."""
+    is_too_large = isinstance(error, BudgetHoldError) and error.is_too_large
+    has_to_be_cut = (lease.thread.last_error or "").startswith(TOO_LONG_PREFIX)  # see _cut_again
+    return str(error) if is_too_large and not has_to_be_cut else None
+
+
 def _cut_again(evidence: Evidence, lease: Lease) -> Evidence:
     """Return less of the evidence than the tries before sent, where it was too long for them; else all of it.
 
@@ -464,6 +472,11 @@ class _Work:
                 return False
             self._turns += 1
             return True
+
+    def give_turn_back(self) -> None:
+        """Let a turn that cost nothing be another session's."""
+        with self._lock:
+            self._turns -= 1
 
     def started(self, lease: Lease) -> None:
         """Note that a job is in flight."""

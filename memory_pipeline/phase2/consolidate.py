@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memory_pipeline.budget import paid_hold
-from memory_pipeline.clock import Clock, iso
+from memory_pipeline.clock import Clock, iso, last_believed_wait
 from memory_pipeline.config import Config
 from memory_pipeline.errors import (
     BudgetHoldError,
@@ -359,7 +359,8 @@ class Phase2:
         # What the person does in between neither waits for a model that failed, nor ends the wait for it.
         waits = [last, self._store.memories.last_run()] if kind is ConsolidationKind.RUN else [last]
         for one in waits:
-            if one is None or one.retry_at is None or one.retry_at <= self._clock.now():
+            now = self._clock.now()
+            if one is None or one.retry_at is None or not now < one.retry_at <= last_believed_wait(now):
                 continue
             if kind is ConsolidationKind.RUN or one.state != "failed":
                 return one
@@ -600,7 +601,8 @@ class Phase2:
         if last is None or last.finished_at is None or not self._config.phase2.cooldown_seconds:
             return None
         until = last.finished_at + self._config.phase2.cooldown_seconds
-        return until if until > self._clock.now() else None
+        # One that ended in time to come was ended by a clock that ran ahead.
+        return until if last.finished_at <= self._clock.now() < until else None
 
     def _consolidate(self, plan: _Plan, last: LastConsolidation | None, notes: list[str]) -> Phase2Counts:
         started = time.monotonic()

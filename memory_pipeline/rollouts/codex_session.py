@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
+from memory_pipeline.clock import DAY_SECONDS
 from memory_pipeline.records import RateLimit, Source
 from memory_pipeline.rollouts.grammar import Record, table, text_or_none
 from memory_pipeline.rollouts.times import to_seconds
 
+#: Longer than any quota lasts: the longest known is a month's. A reset beyond it would hold paid work for years.
+_LONGEST_WINDOW_SECONDS = 40 * DAY_SECONDS
+_MOST_BELIEVED = 1e9
 _OWN_SOURCES = frozenset({"memory_consolidation"})
 _SUBAGENT_SOURCES = frozenset({"subagent", "guardian_review", "review", "guardian", "thread_spawn"})
 
@@ -44,18 +49,27 @@ def _names_in(source: Any) -> Sequence[str]:
 
 
 def rate_limit(window: Record, seen_at: float) -> RateLimit | None:
-    """Read one window of a rate-limit snapshot, None when it tells no use."""
-    used = window.get("used_percent")
-    if isinstance(used, bool) or not isinstance(used, int | float):
+    """Read one window of a rate-limit snapshot, None when it tells no use; a reset too far off is none."""
+    used = _number(window.get("used_percent"))
+    if used is None:
         return None
-    minutes = window.get("window_minutes")
+    minutes = _number(window.get("window_minutes"))
     resets_at = to_seconds(window.get("resets_at"))
-    after = window.get("resets_in_seconds")
-    if resets_at is None and isinstance(after, int | float) and not isinstance(after, bool):
+    after = _number(window.get("resets_in_seconds"))
+    if resets_at is None and after is not None:
         resets_at = seen_at + after
+    if resets_at is not None and resets_at > seen_at + _LONGEST_WINDOW_SECONDS:
+        resets_at = None
     return RateLimit(
-        used_percent=float(used),
-        window_minutes=minutes if isinstance(minutes, int) else None,
+        used_percent=used,
+        window_minutes=int(minutes) if minutes is not None else None,
         resets_at=resets_at,
         seen_at=seen_at,
     )
+
+
+def _number(value: Any) -> float | None:
+    """Return what can be calculated with: a log may say NaN, which is none, and stands in no database."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > _MOST_BELIEVED:
+        return None
+    return None if math.isnan(value) else float(value)

@@ -10,15 +10,12 @@ import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from memory_pipeline.clock import DAY_SECONDS
+from memory_pipeline.clock import LONGEST_WAIT_SECONDS, last_believed_wait
 from memory_pipeline.records import Claim, ClaimOutcome, Extraction, Gate, Happened, IndexedThread, JobState, Lease
 from memory_pipeline.store.chronicle import note, note_gates
 from memory_pipeline.store.connection import immediate
 from memory_pipeline.store.extractions import store_extraction
 from memory_pipeline.store.threads import move_entries, refresh_claimable, select_threads, unlink_strays
-
-#: Longer than any backoff or Retry-After lets wait, and than any lease lasts.
-_LONGEST_WAIT_SECONDS = 30 * DAY_SECONDS
 
 _DUE = """
     j.claimable = 1 AND (
@@ -72,7 +69,7 @@ class Jobs:
 
     def shorten_waits(self, *, now: float) -> None:
         """Bring waits and leases to an end that are longer than any is made: our clock ran ahead when they were."""
-        limit = {"limit": now + _LONGEST_WAIT_SECONDS}
+        limit = {"limit": last_believed_wait(now)}
         too_long = "SELECT 1 FROM jobs WHERE retry_at > :limit OR lease_until > :limit"
         too_long += " UNION ALL SELECT 1 FROM provider_rests WHERE rest_until > :limit"
         if not self._connect().execute(too_long, limit).fetchone():
@@ -224,15 +221,19 @@ class Jobs:
         with immediate(self._connect()) as connection:
             _wake(connection, provider, now)
 
-    def give_back(self, lease: Lease, *, now: float | None = None) -> bool:
-        """Return a job unfinished: pending at once, no try used; false when the lease was lost."""
+    def give_back(self, lease: Lease, *, now: float | None = None, reason: str | None = None) -> bool:
+        """Return a job unfinished: pending at once, no try used; false when the lease was lost.
+
+        With a ``reason``, that becomes its last error.
+        """
         with immediate(self._connect()) as connection:
             changed = connection.execute(
                 """
-                UPDATE jobs SET state = 'pending', attempts = attempts - 1, owner = NULL, lease_until = NULL
+                UPDATE jobs SET state = 'pending', attempts = attempts - 1, owner = NULL, lease_until = NULL,
+                    last_error = coalesce(?, last_error)
                 WHERE thread_id = ? AND state = 'running' AND fence = ?
                 """,
-                (lease.thread.thread_id, lease.fence),
+                (reason, lease.thread.thread_id, lease.fence),
             )
             if changed.rowcount == 1:
                 note(connection, lease.thread.thread_id, Happened.GIVEN_BACK, now=now)
@@ -299,6 +300,8 @@ def _end(
     last_error: str | None,
     retry_at: float | None,
 ) -> bool:
+    if retry_at is not None:
+        retry_at = min(retry_at, now + LONGEST_WAIT_SECONDS)
     changed = connection.execute(
         """
         UPDATE jobs SET state = ?, owner = NULL, lease_until = NULL, retry_at = ?, last_error = ?, finished_at = ?
@@ -361,7 +364,7 @@ def _let_rest(connection: sqlite3.Connection, provider: str, reason: str, now: f
             failures = provider_rests.failures + (coalesce(provider_rests.rest_until, 0) <= ?),
             rest_until = max(coalesce(provider_rests.rest_until, 0), excluded.rest_until)
         """,
-        (provider, until, reason, now),
+        (provider, min(until, now + LONGEST_WAIT_SECONDS), reason, now),
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import orjson
 
+from memory_pipeline.clock import LONGEST_WAIT_SECONDS
 from memory_pipeline.records import (
     Actor,
     AppliedOperation,
@@ -291,7 +292,7 @@ class Memories:
                     error = ?, failures = ?, retry_at = ?
                 WHERE consolidation_id = ? AND state IN ('running', 'publishing')
                 """,
-                (now, error, failures, retry_at, consolidation_id),
+                (now, error, failures, min(retry_at, now + LONGEST_WAIT_SECONDS), consolidation_id),
             )
 
     def state_of(self, consolidation_id: int) -> str | None:

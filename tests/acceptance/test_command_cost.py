@@ -9,7 +9,7 @@ from typing import Any
 
 from command import LONG_ANSWER, Machine, moment, session
 from model_server import ModelServer, Request, answer, hang, status, text
-from rollout_logs import CodexSession, thread_id_of
+from rollout_logs import ClaudeSession, CodexSession, thread_id_of
 
 RULE = "From now on always run make lint before you commit."
 
@@ -60,6 +60,48 @@ def test_one_project_over_its_cap_waits_alone(machine: Machine) -> None:
         assert machine.run("run", "--json").document["phase1"]["claimed"] == 0
         _ask(machine, server)
         assert machine.run("run", "--json").document["phase1"]["no_output"] == 2
+
+
+def test_sessions_larger_than_a_cap_keep_no_other_waiting_and_are_looked_at_once(machine: Machine) -> None:
+    """More of them than a run may take: the small ones go through, status is true, and a raised cap lets them in."""
+    wordy = [f"please look at part {number}: " + "word " * 300 for number in range(40)]
+    for number in range(1, 4):
+        session(number, *wordy, age=timedelta(hours=5, minutes=number)).write(machine.codex)
+    session(4, RULE, age=timedelta(days=2)).write(machine.codex)
+    limits = {"concurrency": 1, "max_jobs_per_run": 2}
+    with ModelServer(default=answer({}, input_tokens=None)) as server:
+        _ask(machine, server, phase1=limits, budget={"daily_tokens": 12_000})
+        ran = machine.run("run", "--json")
+        assert (ran.code, len(server.requests)) == (0, 1)
+        assert machine.thread(4)["state"] == "no_output"
+        told = machine.run("log", "--json").document
+        again = machine.run("run", "--json")
+        assert (again.err, again.document["phase1"]["claimed"]) == ("", 0)
+        assert machine.run("log", "--json").document == told
+        assert again.document["phase1"]["skipped"] == {"budget": 3}
+        assert "more than [budget] allows at all" in machine.thread(1)["last_error"]
+        assert "spent" not in machine.run("status").out
+        _ask(machine, server, phase1=limits, budget={"daily_tokens": 1_000_000})
+        assert machine.run("run", "--json").document["phase1"]["no_output"] == 2
+
+
+def test_colours_and_other_control_characters_of_a_log_are_paid_for_once(machine: Machine) -> None:
+    """They are no damage of the database in which they come to stand: nothing is moved aside and read again."""
+    odd = "\x1b[31mred\x1b[0m \x00\x07\x08\x7f\x85\u2028\u202e\ufeff"
+    made = session(1, f"{RULE} {odd}", cwd=f"/home/sam/{odd}", remote=f"https://example.org/{odd}.git")
+    made.shell(f"make {odd}", odd, exit_code=2).prompt(f"Always {odd}").answer(odd).write(machine.codex)
+    claude = ClaudeSession(thread_id=thread_id_of(2), start=moment(timedelta(days=3)), cwd=f"/home/sam/{odd[1:]}")
+    claude.prompt(f"{RULE} {odd}").shell(odd, odd, failed=True).answer(f"{LONG_ANSWER}{odd}").write(machine.claude)
+    rule = {"kind": "preference", "scope": "project", "condition": "", "statement": RULE, "evidence": [1, 2, 3]}
+    value = {"rollout_summary": odd, "rollout_slug": odd, "tasks": [{"title": odd, "outcome": "success"}]}
+    value["tasks"][0]["entries"] = [rule]
+    with ModelServer(default=answer(value)) as server:
+        _ask(machine, server, phase2={"curator": "rules"})
+        for _ in range(3):
+            ran = machine.run("run", "--json")
+            assert (ran.code, ran.err) == (0, "")
+        assert len(server.requests) == 2
+    assert machine.run("state", "verify").code == 0
 
 
 def test_a_killed_run_leaves_its_reservation_and_cost_tells_it_apart(machine: Machine) -> None:

@@ -165,6 +165,17 @@ def test_a_reader_that_goes_away_ends_the_watching(filled: Machine) -> None:
     assert (ran.code, ran.err) == (0, "")
 
 
+@pytest.mark.parametrize("command", ["threads list", "memory list", "memory history", "log", "cost", "status"])
+def test_a_reader_that_goes_away_early_is_no_fault(filled: Machine, command: str) -> None:
+    """As with `| true`: exit code 0, and no complaint."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    with filled.start(*command.split(), out=writing) as running:
+        os.close(writing)
+        ran = running.wait()
+    assert (ran.code, ran.err) == (0, "")
+
+
 def test_an_interval_needs_something_to_watch(filled: Machine) -> None:
     """Wrong usage is said, with exit code 2."""
     ran = filled.run("status", "--interval", "1")

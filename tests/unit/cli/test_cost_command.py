@@ -125,6 +125,16 @@ def test_the_table_has_a_bar_for_each_day_and_fits_the_terminal(shell: Shell) ->
     assert "\x1b" not in printed.out
 
 
+@pytest.mark.parametrize("columns", [60, 80])
+def test_a_long_name_of_a_project_takes_no_figure_away(shell: Shell, columns: int) -> None:
+    """A name that is cut can still be told; a number that is cut tells nothing."""
+    long = "project:github.example.com/a-long-organisation/a-repository-with-a-long-name"
+    _pay(shell.world.store, (1_234_567, 89), at=time.time(), scope=long, model="a-model-with-a-long-name-" * 3)
+    lines = shell.call("cost", columns=columns).out.splitlines()
+    sums = [line for line in lines if "1,234,567 " in line and "1,234,656" in line and len(line) <= columns]
+    assert len(sums) == len(["day", "project", "phase", "model"])
+
+
 def test_json_is_one_document(shell: Shell) -> None:
     """The same figures for programs."""
     _fill(shell.world.store, time.time())

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import orjson
 import pytest
 from evidence_samples import evidence, row
 from model_server import ModelServer, Reply, Request, answer, drop, hang, status, text, trickle
@@ -186,6 +187,15 @@ def test_who_tells_absurdly_much_is_booked_for_a_full_window(
     with pytest.raises(BudgetHoldError):
         paid.extract(SEEN)
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("tokens", [2**63, 10**30])
+def test_an_absurd_report_can_still_be_told(store: Store, server: ModelServer, build: Build, tokens: int) -> None:
+    """What an extraction took goes into sums and JSON documents: it is a number that these hold."""
+    server.default = _usage(_both(tokens, tokens))
+    answered = build().extract(SEEN)
+    assert 0 < 1_000_000 * (answered.input_tokens + answered.output_tokens) < 2**63
+    assert orjson.dumps([answered.input_tokens, answered.output_tokens])
 
 
 def test_an_answer_longer_than_allowed_is_booked_as_it_is_and_holds(

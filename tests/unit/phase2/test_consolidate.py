@@ -160,6 +160,22 @@ def test_without_a_cooldown_a_clock_that_was_set_back_holds_nothing(world: World
     assert world.run().outcome is CONSOLIDATED
 
 
+def test_waits_that_were_set_by_a_clock_far_ahead_hold_nothing_once_it_is_right(world: World) -> None:
+    """Neither a cooldown nor the wait after a failure lasts for the year that the clock ran ahead."""
+    right = world.clock.moment
+    world.clock.moment = right + 365 * DAY
+    world.says("thread-a", entry("use uv"))
+    assert world.run(cooldown_seconds=600).outcome is CONSOLIDATED
+    world.clock.moment = right
+    world.says("thread-b", entry("commit small"))
+    assert world.run(cooldown_seconds=600).outcome is CONSOLIDATED
+    world.says("thread-c", entry("write tests"))
+    world.clock.moment = right + 365 * DAY
+    assert world.run(on_step=stop_after("staged", disk_is_full)).outcome is Phase2Outcome.FAILED
+    world.clock.moment = right
+    assert world.run().outcome is CONSOLIDATED
+
+
 def test_a_held_workspace_is_reported_and_left_alone(world: World) -> None:
     """Another run holds the lock: nothing is read or written."""
     world.says("thread-a", entry("use uv"))

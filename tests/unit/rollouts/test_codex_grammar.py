@@ -484,6 +484,21 @@ def test_the_last_rate_limits_are_kept(codex: Logs) -> None:
     assert (secondary.used_percent, secondary.resets_at) == (7.5, secondary.seen_at + 60)
 
 
+@pytest.mark.parametrize("absurd", ["NaN", "Infinity", "-Infinity", "1e308", "1" + "0" * 400, "true", '"9"', "null"])
+@pytest.mark.parametrize("key", ["used_percent", "window_minutes", "resets_at", "resets_in_seconds"])
+def test_a_rate_limit_that_no_number_tells_harms_nothing(codex: Logs, key: str, absurd: str) -> None:
+    """Whatever stands there, what is read can be stored and written as a time, and holds nothing for years."""
+    window = '{"used_percent": 99.0, "window_minutes": 300, "resets_in_seconds": 60}'
+    broken = json.loads(window) | {key: "ABSURD"}
+    text = json.dumps(event("token_count", rate_limits={"primary": broken})).replace('"ABSURD"', absurd)
+    facts = codex.facts([META, user("wish"), text])
+    assert facts.prompt_count == 1
+    for limit in facts.rate_limits:
+        assert 0 <= limit.used_percent < 1e6
+        assert limit.resets_at is None or limit.resets_at - limit.seen_at < 366 * 86_400
+        assert limit.window_minutes is None or limit.window_minutes < 1e10
+
+
 def test_the_folder_of_the_turn_is_on_its_events(codex: Logs) -> None:
     """A turn may run in another folder; a ``file://`` folder is a path."""
     lines = [META, line("turn_context", cwd="file:///work/a%20b"), user("wish"), said("Done.")]

@@ -345,6 +345,16 @@ def test_whatever_bytes_are_flipped_the_next_passes_end_well(once: KeptState, pl
     assert kept.handbook().startswith("# Task Group: ")
 
 
+@pytest.mark.parametrize("word", ["CREATE TABLE threads", "CREATE INDEX jobs_by_turn"])
+def test_a_schema_that_is_no_text_is_damage(once: KeptState, word: str) -> None:
+    """SQLite quotes it in its complaint, which then is no text either: the next pass mends it all the same."""
+    content = (once.root / "whole.db").read_bytes()
+    assert word.encode() in content
+    once.database.write_bytes(content.replace(word.encode(), word[:9].encode() + b"\x80" * (len(word) - 9)))
+    once.run()
+    assert len(once.statements()) == 2
+
+
 # --- a start that was cut off, and what was spent ---
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +49,17 @@ def test_every_gate_has_words() -> None:
     """And a remedy only where a person can do something."""
     assert set(GATE_WORDS) == set(Gate)
     assert set(GATE_REMEDIES) < set(Gate)
+
+
+def test_a_ledger_that_can_not_be_read_is_told_whether_or_not_there_is_a_cap(world: World) -> None:
+    """Nothing is sent then: status says so, and why."""
+    paid = ModelConfig(provider="openai", extract_model="m")
+    assert document(world, model=paid)["paid_hold"] is None
+    with closing(sqlite3.connect(world.config.database_path)) as other:
+        other.execute("ALTER TABLE ledger RENAME TO gone")
+    for budget in (BudgetConfig(), BudgetConfig(daily_tokens=1_000)):
+        shown = text(world, model=paid, budget=budget)
+        assert "Paid work: the ledger of paid calls can't be read or written, so nothing is sent" in shown
 
 
 def test_what_runs_is_told_with_its_process_and_since_when(world: World) -> None:

@@ -26,6 +26,7 @@ from store_samples import (
     thread_of,
 )
 
+from memory_pipeline.clock import LONGEST_WAIT_SECONDS
 from memory_pipeline.records import ClaimOutcome, Gate, JobState, Lease
 from memory_pipeline.store.store import Store
 
@@ -619,6 +620,20 @@ def test_waits_of_an_ordinary_length_are_left_alone(store: Store) -> None:
     assert store.jobs.fail(lease(store), "no", now=NOW, retry_at=NOW + 86_400, max_attempts=MAX_ATTEMPTS)
     store.jobs.shorten_waits(now=NOW)
     assert ask(store).outcome is ClaimOutcome.NOTHING_DUE
+
+
+@pytest.mark.parametrize("wanted", [LONGEST_WAIT_SECONDS, 10 * LONGEST_WAIT_SECONDS])
+def test_the_longest_wait_is_waited_to_its_end(store: Store, wanted: float) -> None:
+    """What asks for a month, or for a year, is left in peace for a month, also by passes that look for wrong clocks."""
+    enqueue(store, "failed", "rested")
+    assert store.jobs.fail(lease(store), "no", now=NOW, retry_at=NOW + wanted, max_attempts=MAX_ATTEMPTS)
+    assert store.jobs.fail_provider(lease(store), "no", provider="openai", now=NOW, retry_at=NOW + wanted)
+    store.jobs.shorten_waits(now=NOW - 3_600)
+    store.jobs.shorten_waits(now=NOW + 60)
+    assert ask(store, now=NOW + LONGEST_WAIT_SECONDS - 1, provider="openai").outcome is ClaimOutcome.RESTING
+    assert ask(store, now=NOW + LONGEST_WAIT_SECONDS - 1).outcome is ClaimOutcome.NOTHING_DUE
+    for _ in range(2):
+        lease(store, now=NOW + LONGEST_WAIT_SECONDS, provider="openai")
 
 
 def test_a_job_is_held_by_its_owner_while_it_runs(store: Store) -> None:

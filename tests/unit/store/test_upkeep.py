@@ -8,6 +8,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 from store_samples import NOW, enqueue, index
 
 from memory_pipeline.clock import DAY_SECONDS
@@ -140,12 +142,14 @@ def test_a_value_that_none_can_have_is_damage(store: Store, connection: sqlite3.
     assert store.seems_damaged
 
 
-def test_a_character_that_is_never_written_is_damage(store: Store, connection: sqlite3.Connection) -> None:
-    """A NUL in a title, as a failing disk leaves it, is noticed, and the words are not told."""
-    index(store, "a", title="Mend the checkout")
-    connection.execute("UPDATE threads SET title = 'Mend' || char(0) || 'the checkout'")
-    (fault,) = store.upkeep.find_faults()
-    assert "Mend" not in fault
+@given(title=st.text(st.characters(codec="utf-8"), max_size=20))
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(title="\x1b[31mred\x1b[0m \x00\x07\x08")
+def test_no_character_of_a_log_is_damage(store: Store, title: str) -> None:
+    """Whatever a log tells is stored, colours of a terminal and NUL too, and a database that holds it is whole."""
+    index(store, "a", title=title)
+    assert store.upkeep.find_faults() == []
+    assert not store.seems_damaged
 
 
 def test_chores_remember_when_they_were_done(store: Store) -> None:
