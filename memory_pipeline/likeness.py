@@ -213,6 +213,11 @@ _TOKEN = re.compile(
     r"|[,;:.!?，。；：！？()]|[\u4e00-\u9fff]+"
 )
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+")
+#: Circumstances at the head of a clause: "提交前…", "合并之后…". Not "前端", "后端", "以后", "然后" and their like.
+_CJK_PLACE = re.compile(
+    r"(^|[\s，。；、,;：:])([\u4e00-\u9fff]{2,6}?)(?<![今往然最此以之先])(?:之前|以前|前|之后|以后|后|的时候|时)"
+    r"(?![端台缀者续果期进景间候])"
+)
 _CJK_NEGATION = re.compile(
     r"永远不要?|绝对?不要?|千万(?:不要|别)|不要再?|别再?|禁止|严禁|不许|不准|不得|不能|不用|而不是|不是"
     r"|切勿|请勿|勿|不使用"
@@ -229,6 +234,7 @@ def _read(text: str) -> _Reading:
     folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("`", " ")
     folded = re.sub(r"\b(?:instead of|rather than|in place of)\b", "instead-of", folded)
     folded = re.sub(r"\b(do|does|did|ca|wo|should|must|is|are)n'?t\b|\bdo not\b", "dont", folded)
+    folded = _CJK_PLACE.sub(r"\1 before \2 , ", folded)
     folded = _CJK_NEGATION.sub(" dont ", folded)
     defining = folded
     folded = _apart(folded)

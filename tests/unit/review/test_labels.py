@@ -34,6 +34,8 @@ def label(new: str, *known: str, **fields: str) -> Labelled:
         ("用 npm 安装依赖。", "用 pnpm 安装依赖。"),
         ("开发服务器的端口是 8080。", "开发服务器的端口是 9090。"),
         ("不要直接推送到 main 分支。", "可以直接推送到 main 分支。"),
+        ("提交前要跑测试", "提交前不要跑测试"),
+        ("合并之后删除分支", "合并之后不要删除分支"),
     ],
 )
 def test_what_cannot_hold_together_is_a_conflict(old: str, new: str) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 import tempfile
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,6 +53,7 @@ class JobsMachine(RuleBasedStateMachine):
         self.threads = {name: Expected() for name in NAMES}
         self.leases: list[Lease] = []  # every lease ever given, live and stale
         self.written = 0
+        self.watermark = 0.0
         enqueue(self.store, *NAMES)
 
     def teardown(self) -> None:
@@ -69,7 +72,9 @@ class JobsMachine(RuleBasedStateMachine):
         known.digest += 1
         known.present = True
         was_gated = known.gated
-        enqueue(self.store, name, content_digest=f"digest-{known.digest}")
+        # The words of one thread are older than those of the other, whichever is completed first.
+        updated_at = NOW - 5_000 - (1_000 if name == "b" else 0)
+        enqueue(self.store, name, content_digest=f"digest-{known.digest}", updated_at=updated_at)
         self._gate_opens(name)
         self.gate_is_set(name, was_gated)
 
@@ -184,6 +189,14 @@ class JobsMachine(RuleBasedStateMachine):
             assert tuple(statements_of(self.store, name)) == known.said
             if known.state == "error":
                 assert thread.retry_at == known.due_at
+
+    @invariant()
+    def watermarks_never_fall(self) -> None:
+        """Not even when a job is completed that is about older words than the one before."""
+        with closing(sqlite3.connect(self.folder / "memory.db")) as connection:
+            (value,) = connection.execute("SELECT coalesce(max(value), 0) FROM watermarks").fetchone()
+        assert value >= self.watermark
+        self.watermark = value
 
     @invariant()
     def no_job_is_lost(self) -> None:
