@@ -70,7 +70,7 @@ def print_drafts(drafts: Sequence[Draft]) -> None:
         )
         for draft in drafts
     ]
-    print_table(("entry", "label", "state", "statement"), rows, flexible="statement")
+    print_table(("entry", "label", "state", "statement"), rows, flexible=["statement"])
 
 
 def print_decided(drafts: Iterable[Draft], done: str) -> None:

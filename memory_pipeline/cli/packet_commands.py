@@ -77,7 +77,7 @@ def packet_list(place: Place, *, as_json: bool) -> int:
         click.echo(f"No packets. `{place.command('packet build')}` builds one.")
         return EXIT_DONE
     rows = [(one.session_id, one.origin, one.audit.coverage.value, str(one.audit.turns_rendered)) for one in found]
-    output.print_table(("session", "origin", "coverage", "turns"), rows, flexible="session")
+    output.print_table(("session", "origin", "coverage", "turns"), rows, flexible=["session"])
     return EXIT_DONE
 
 
