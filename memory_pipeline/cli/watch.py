@@ -63,7 +63,8 @@ def _one_after_the_other(look: Callable[[], Sequence[str]], interval_seconds: fl
 class _Waiting:
     """The wait between two looks, which signals cut short.
 
-    They write into a pipe: a handler that took a lock could meet it held by the very code that it interrupted.
+    They write into a pipe: a handler that took a lock could meet it held by the very code that it interrupted. And they
+    do so at once, not when Python next runs: a signal right before the wait would be slept over.
     """
 
     def __init__(self) -> None:
@@ -72,6 +73,7 @@ class _Waiting:
         os.set_blocking(self._reading, False)
         os.set_blocking(self._writing, False)
         self._before: dict[int, Any] = {}
+        self._wakeup_before = -1
 
     def is_over(self, seconds: float) -> bool:
         """Wait for the next look, or until the window has another size; true when there is to be no other look."""
@@ -82,20 +84,21 @@ class _Waiting:
 
     def __enter__(self) -> _Waiting:
         wanted = {signal.SIGINT: self._end, signal.SIGTERM: self._end, signal.SIGHUP: self._end}
-        for number, action in {**wanted, signal.SIGWINCH: self._wake}.items():
+        self._wakeup_before = signal.set_wakeup_fd(self._writing, warn_on_full_buffer=False)
+        for number, action in {**wanted, signal.SIGWINCH: _do_nothing}.items():
             self._before[number] = signal.signal(number, action)
         return self
 
     def __exit__(self, *_: object) -> None:
         for number, action in self._before.items():
             signal.signal(number, action)
+        signal.set_wakeup_fd(self._wakeup_before)
         os.close(self._reading)
         os.close(self._writing)
 
-    def _end(self, number: int, frame: object) -> None:
+    def _end(self, _number: int, _frame: object) -> None:
         self._is_over = True
-        self._wake(number, frame)
 
-    def _wake(self, _number: int, _frame: object) -> None:
-        with suppress(BlockingIOError):
-            os.write(self._writing, b"x")
+
+def _do_nothing(_number: int, _frame: object) -> None:
+    """Let a signal be noticed, and no more."""
