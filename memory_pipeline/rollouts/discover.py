@@ -26,6 +26,7 @@ _ID = "-".join(f"[0-9a-fA-F]{{{digits}}}" for digits in (8, 4, 4, 4, 12))
 _UUID = re.compile(_ID)
 # As nearly every rollout is named; looking for the id anywhere in a name takes several times as long.
 _USUAL_NAME = re.compile(rf"rollout-[0-9T-]{{19}}-({_ID})")
+_from_parts = tuple.__new__
 _NAME = attrgetter("name")
 # sessions/YYYY/MM/DD is three deep; one more is forgiven.
 _MAX_DEPTH = 4
@@ -153,10 +154,10 @@ def _take(search: _Search, entry: os.DirEntry[str], thread_id: str, *, archived:
     if identity in search.files:
         return
     search.files.add(identity)
-    found = RolloutFile(
-        search.agent, path, thread_id, archived, status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev
-    )
-    search.found.append(found)
+    device, inode = identity
+    parts = (search.agent, path, thread_id, archived, status.st_size, status.st_mtime_ns, inode, device)
+    # Straight from its parts: calling the class for each of thousands takes longer.
+    search.found.append(_from_parts(RolloutFile, parts))
 
 
 def _resolved_inside(search: _Search, path: str) -> str | None:

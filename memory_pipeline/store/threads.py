@@ -48,7 +48,7 @@ class Threads:
             "SELECT path, thread_id, archived, size, mtime_ns, inode, device, present, open_error FROM rollout_files"
         )
         # Straight from the rows: calling the class for each of them takes three times as long.
-        return {file.path: file for file in map(partial(tuple.__new__, SeenFile), cursor)}
+        return {file.path: file for file in map(partial(tuple.__new__, SeenFile), cursor.fetchall())}
 
     def record_reading(
         self,
