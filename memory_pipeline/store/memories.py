@@ -61,15 +61,6 @@ class Memories:
         rows = connection.execute(f"SELECT * FROM memories {where} ORDER BY scope, kind, first_seen, memory_id", values)
         return _memories(connection, rows.fetchall())
 
-    def of_scope(self, scope: str, *, status: MemoryStatus) -> list[Memory]:
-        """Return the memories of one scope and status by kind, first seen and id. Costs what that scope holds."""
-        connection = self._connect()
-        rows = connection.execute(
-            "SELECT * FROM memories WHERE status = ? AND scope = ? ORDER BY kind, first_seen, memory_id",
-            (status, scope),
-        ).fetchall()
-        return _few_memories(connection, rows)
-
     def has_scope(self, scope: str) -> bool:
         """Whether anything was ever remembered of a scope."""
         row = self._connect().execute("SELECT 1 FROM memories WHERE scope = ? LIMIT 1", (scope,)).fetchone()
