@@ -7,7 +7,7 @@ completing and enqueuing each are one transaction that takes the write lock at i
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from memory_pipeline.clock import LONGEST_WAIT_SECONDS, last_believed_wait
@@ -263,14 +263,6 @@ class Jobs:
         """Let a provider be asked again at once, because a person asked for another go."""
         with immediate(self._connect()) as connection:
             connection.execute("UPDATE provider_rests SET rest_until = NULL WHERE provider = ?", (provider,))
-
-    def counts_by_state(self) -> dict[str, int]:
-        """Count the threads by shown state: gated ones as gated, whatever their job says."""
-        threads: Sequence[IndexedThread] = select_threads(self._connect(), "", ())
-        counts: dict[str, int] = {}
-        for thread in threads:
-            counts[thread.state.value] = counts.get(thread.state.value, 0) + 1
-        return dict(sorted(counts.items()))
 
     def next_lease_end(self) -> float | None:
         """Return when the first lease of a job ends that may be claimed again then, None when none is held."""

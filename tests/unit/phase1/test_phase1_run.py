@@ -141,7 +141,7 @@ class Machine:
 
     def states(self) -> dict[str, int]:
         """Count the threads by state."""
-        return self.store.jobs.counts_by_state()
+        return self.store.overview.states()
 
 
 @pytest.fixture

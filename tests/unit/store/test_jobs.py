@@ -486,7 +486,7 @@ def test_a_gate_beside_a_grown_thread_shows_what_was_stored(store: Store) -> Non
     enqueue(store, "a", content_digest="digest-2")
     store.jobs.set_gates({"a": Gate.TOO_RECENT})
     assert thread_of(store, "a").state is JobState.NO_OUTPUT
-    assert store.jobs.counts_by_state() == {"no_output": 1}
+    assert store.overview.states() == {"no_output": 1}
 
 
 # --- providers --------------------------------------------------------------------------------------------------------
