@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from memory_pipeline.records import STATED_KINDS, Entry, EvidenceLine, Speaker
+from collections.abc import Iterable
+
+from memory_pipeline.records import STATED_KINDS, Entry, EntryKind, EvidenceLine, Speaker
 
 #: When and where something was said: time, thread, place in the log, entry. The greater is the newer word.
 Said = tuple[float, str, int, str]
+
+
+def are_of_one_family(first: EntryKind, second: EntryKind) -> bool:
+    """Whether statements of these kinds may say the same: of one kind, or both of kinds that a person states."""
+    return first is second or (first in STATED_KINDS and second in STATED_KINDS)
+
+
+def states_persons_word(kind: EntryKind, entries: Iterable[Entry]) -> bool:
+    """Whether what is of this kind and rests on these entries says what a person stated."""
+    return kind in STATED_KINDS or any(map(is_persons_word, entries))
 
 
 def said_at(entry: Entry) -> float:

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from memory_pipeline.entries import are_of_one_family
 from memory_pipeline.likeness import contradicts, same_condition, same_statement, sense_of, signature
-from memory_pipeline.records import STATED_KINDS, Entry, EntryKind, Memory, MemoryStatus, Speaker
+from memory_pipeline.records import STATED_KINDS, Entry, Memory, MemoryStatus, Speaker
 
 #: Of the memories that are told, a model may retire at most this share in one consolidation, but always one.
 MOST_RETIRED_SHARE = 0.1
@@ -40,7 +41,7 @@ def fault_of_joining(memory: Memory, entry: Entry) -> str | None:
     """Say why an entry can't confirm a memory as it is worded, None if it can."""
     if memory.status is not MemoryStatus.ACTIVE:
         return "only a memory that is told can be joined"
-    if not _are_of_one_family(memory.kind, entry.kind):
+    if not are_of_one_family(memory.kind, entry.kind):
         return f"is a {memory.kind}, and the entry a {entry.kind}"
     told, new = sense_of(wording_of(memory).whole), sense_of(wording_of(entry).whole)
     if contradicts(memory.statement, entry.statement) or told.refused & new.asked or new.refused & told.asked:
@@ -119,7 +120,7 @@ def fault_of_company(told: Memory | Entry, *, is_stated: bool, beside: Iterable[
     for memory, memory_is_stated in beside:
         if not same_condition(memory.condition, told.condition):
             continue
-        if _are_of_one_family(memory.kind, told.kind) and same_statement(memory.statement, told.statement):
+        if are_of_one_family(memory.kind, told.kind) and same_statement(memory.statement, told.statement):
             return f"{memory.memory_id} says the same: merge the entry into it"
         if not (is_stated and memory_is_stated) and contradicts(memory.statement, told.statement):
             return f"contradicts {memory.memory_id}: flag it, only a person can settle it"
@@ -148,10 +149,6 @@ def fault_of_retiring(memory: Memory, entry: Entry | None, *, is_stated: bool, i
     if is_stated and not contradicts(memory.statement, entry.statement):
         return "is what a person stated, and that entry does not take it back"
     return None if is_newer else "was said later than that entry"
-
-
-def _are_of_one_family(first: EntryKind, second: EntryKind) -> bool:
-    return first is second or {first, second} <= STATED_KINDS
 
 
 def _sources(entries: Iterable[Entry]) -> Iterable[str]:

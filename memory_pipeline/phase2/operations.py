@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 from collections.abc import Iterable, Mapping
 
-from memory_pipeline.entries import Said, is_persons_word, said, said_at
+from memory_pipeline.entries import Said, is_persons_word, said, said_at, states_persons_word
 from memory_pipeline.grounding import ungrounded
 from memory_pipeline.likeness import contradicts
 from memory_pipeline.phase2.leash import (
@@ -19,7 +19,6 @@ from memory_pipeline.phase2.leash import (
     wording_of,
 )
 from memory_pipeline.records import (
-    STATED_KINDS,
     Actor,
     Change,
     Entry,
@@ -296,7 +295,7 @@ class MemoryBook:
 
     def is_persons_word(self, memory: Memory) -> bool:
         """Whether a memory says what a person stated, and does not only come from an assistant or a tool."""
-        return memory.kind in STATED_KINDS or any(is_persons_word(entry) for entry in self.entries_of(memory))
+        return states_persons_word(memory.kind, self.entries_of(memory))
 
     def newest_word(self, memory: Memory) -> Said:
         """Return when a memory was last said, as far as its entries still stand; of a person's word, by them."""

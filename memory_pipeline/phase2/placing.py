@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from memory_pipeline.clock import iso_date
-from memory_pipeline.entries import is_persons_word, said_at
+from memory_pipeline.entries import are_of_one_family, is_persons_word, said_at
 from memory_pipeline.likeness import contradicts, likeness, same_condition, same_statement
 from memory_pipeline.nearness import StatementIndex
 from memory_pipeline.phase2.operations import MemoryBook, memory_id_of
-from memory_pipeline.records import STATED_KINDS, Actor, Entry, Memory, MemoryStatus, Operation, OperationKind
+from memory_pipeline.records import Actor, Entry, Memory, MemoryStatus, Operation, OperationKind
 
 EVIDENCE_WITHDRAWN = "nothing it rested on stands any longer"
 UNUSED = "unused and unconfirmed"
@@ -49,7 +49,7 @@ class Shelves:
 
     def says_the_same(self, memory: Memory, entry: Entry) -> bool:
         """Whether an entry says what a memory says, or said before the person worded it anew."""
-        if memory.kind is not entry.kind and not (memory.kind in STATED_KINDS and entry.kind in STATED_KINDS):
+        if not are_of_one_family(memory.kind, entry.kind):
             return False
         wordings = [(memory.statement, memory.condition)]
         at = said_at(entry)

@@ -6,9 +6,10 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from memory_pipeline.entries import are_of_one_family
 from memory_pipeline.likeness import Sense, code_in, contradicts, likeness, same_condition, same_statement, sense_of
 from memory_pipeline.nearness import StatementIndex
-from memory_pipeline.records import STATED_KINDS, DraftLabel, Memory, MemoryStatus, Merge
+from memory_pipeline.records import DraftLabel, Memory, MemoryStatus, Merge
 from memory_pipeline.review.run import Review
 from memory_pipeline.store.store import Store
 
@@ -182,10 +183,6 @@ class _Near:
         least = min(len(first), len(second))
         return (
             (least == 0 or len(first & second) >= _SHARED_FROM * least)
-            and _are_of_one_sort(memory, other)
+            and are_of_one_family(memory.kind, other.kind)
             and (memory.condition == other.condition or same_condition(memory.condition, other.condition))
         )
-
-
-def _are_of_one_sort(memory: Memory, other: Memory) -> bool:
-    return memory.kind is other.kind or (memory.kind in STATED_KINDS and other.kind in STATED_KINDS)

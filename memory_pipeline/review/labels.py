@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from memory_pipeline.entries import is_persons_word
+from memory_pipeline.entries import are_of_one_family, is_persons_word
 from memory_pipeline.likeness import code_in, contradicts, likeness, same_condition, same_statement
 from memory_pipeline.nearness import StatementIndex
-from memory_pipeline.records import STATED_KINDS, DraftLabel, Entry, EntryKind, Memory, MemoryStatus
+from memory_pipeline.records import DraftLabel, Entry, EntryKind, Memory, MemoryStatus
 
 #: From here on a draft says, in other words or with more, what a memory says.
 _REFINES_FROM = 0.45
@@ -116,7 +116,7 @@ class Labeller:
 
     def _agreeing(self, entry: Entry, near: list[tuple[float, Known]], nearest: tuple[str, ...]) -> Labelled:
         for _, one in near:
-            if _are_of_one_family(one, entry) and _say_the_same(one, entry):
+            if _may_be_of_one_family(one, entry) and _say_the_same(one, entry):
                 is_independent = self._is_independent(one, entry)
                 whence = "in another session" if is_independent else "in the same session, or a copy of it"
                 others = tuple(known_id for known_id in nearest if known_id != one.known_id)
@@ -127,7 +127,7 @@ class Labeller:
                     is_independent=is_independent,
                 )
         for alike, one in near:
-            if alike >= _REFINES_FROM and _are_of_one_family(one, entry) and not _tells_of_other_code(one, entry):
+            if alike >= _REFINES_FROM and _may_be_of_one_family(one, entry) and not _tells_of_other_code(one, entry):
                 return Labelled(
                     label=DraftLabel.REFINE, rationale=f"is much like {one.known_id}, and not the same", nearest=nearest
                 )
@@ -158,9 +158,9 @@ def _say_the_same(one: Known, entry: Entry) -> bool:
 
 def _contradict(one: Known, entry: Entry, *, by_person: bool) -> bool:
     # What a person wants and how a thing is are told apart: that may differ, until the person's word is doubted.
-    is_related = _are_of_one_family(one, entry) or (one.is_persons_word and not by_person)
+    is_related = _may_be_of_one_family(one, entry) or (one.is_persons_word and not by_person)
     return is_related and same_condition(one.condition, entry.condition) and contradicts(one.statement, entry.statement)
 
 
-def _are_of_one_family(one: Known, entry: Entry) -> bool:
-    return one.kind is None or one.kind is entry.kind or (one.kind in STATED_KINDS and entry.kind in STATED_KINDS)
+def _may_be_of_one_family(one: Known, entry: Entry) -> bool:
+    return one.kind is None or are_of_one_family(one.kind, entry.kind)

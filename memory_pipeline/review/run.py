@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from memory_pipeline.clock import DAY_SECONDS, Clock
 from memory_pipeline.config import Config
-from memory_pipeline.entries import is_persons_word
+from memory_pipeline.entries import states_persons_word
 from memory_pipeline.records import (
     STATED_KINDS,
     Decider,
@@ -167,9 +167,8 @@ class Review:
         entries = self._store.extractions.standing_entries(resting)
 
         def is_persons(memory: Memory) -> bool:
-            return memory.kind in STATED_KINDS or any(
-                is_persons_word(entries[entry_id]) for entry_id in memory.entry_ids if entry_id in entries
-            )
+            resting_on = (entries[entry_id] for entry_id in memory.entry_ids if entry_id in entries)
+            return states_persons_word(memory.kind, resting_on)
 
         return is_persons
 
