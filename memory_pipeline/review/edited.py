@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -84,7 +85,7 @@ def _checked_entries(
     content: bytes, thread_id: str, told: Sequence[Mapping[str, object]], store: Store
 ) -> list[Mapping[str, Any]]:
     try:
-        document = orjson.loads(content)
+        document = orjson.loads(content.removeprefix(codecs.BOM_UTF8))
     except orjson.JSONDecodeError as error:
         raise EditRefusedError(f"it is no JSON: {error}") from error
     if not isinstance(document, dict) or document.get("session_id") != thread_id:
@@ -111,7 +112,7 @@ def _check_entry(entry: Mapping[str, Any], known: Entry | None, told: Sequence[M
     fixed = [[entry.get("label"), entry.get("sync_readiness")]]
     if fixed[0] not in [_told_of(version, name)[2:] for version in told if name in version]:
         raise EditRefusedError(f"label or sync_readiness of {name} were changed; they follow from the memories")
-    if entry.get("review_status") not in set(ReviewStatus):
+    if entry.get("review_status") not in list(ReviewStatus):  # a list, since anything may stand there
         raise EditRefusedError(f"the review_status of {name} is none of {_STATUSES}")
     note = entry.get("review_note", "")
     if not isinstance(note, str) or len(note) > _MOST_NOTE_CHARS:

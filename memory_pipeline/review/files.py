@@ -331,7 +331,9 @@ class ReviewFiles:
             return
         if self._tells_forgotten(thread_id, content):
             temporary.unlink()
-            self._problems.append(f"{path}: not taken in, since {reason}; it told of what was forgotten, so it is gone")
+            self._problems.append(
+                f"{path}: not taken in, since {reason}; it may tell of what was forgotten, so it is gone"
+            )
             return
         aside = _free_name(path)
         os.replace(temporary, aside)  # noqa: PTH105
@@ -369,7 +371,9 @@ class ReviewFiles:
         )
 
     def _tells_forgotten(self, thread_id: str, content: bytes | None) -> bool:
-        return content is None or tells_forgotten(thread_id, content, self._tombstones())
+        if content is None:  # what can't be read may tell it
+            return not self._tombstones().is_empty
+        return tells_forgotten(thread_id, content, self._tombstones())
 
     def _tombstones(self) -> Tombstones:
         return self._folder.current()

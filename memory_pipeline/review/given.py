@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -31,13 +32,14 @@ def read_known(path: Path) -> list[Known]:
         UsageError: the file can't be read, is no JSON, or says nothing.
     """
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise UsageError(
-                f"{path}: larger than {_MOST_BYTES // 1024 // 1024} MB; give fewer memories to compare with"
-            )
-        document = orjson.loads(path.read_bytes())
+        with path.open("rb") as stream:
+            content = stream.read(_MOST_BYTES + 1)  # a pipe has no size, and a device no end
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from error
+    if len(content) > _MOST_BYTES:
+        raise UsageError(f"{path}: larger than {_MOST_BYTES // 1024 // 1024} MB; give fewer memories to compare with")
+    try:
+        document = orjson.loads(content.removeprefix(codecs.BOM_UTF8))
     except orjson.JSONDecodeError as error:
         raise UsageError(f"{path}: no JSON ({error})") from error
     known: dict[str, Known] = {}
@@ -81,6 +83,6 @@ def _known(known_id: str, text: str, fields: Mapping[str, Any]) -> Known:
         known_id=known_id,
         statement=text,
         condition=one_line(condition, _MOST_CHARS) if isinstance(condition, str) else "",
-        kind=EntryKind(kind) if kind in set(EntryKind) else None,
+        kind=EntryKind(kind) if kind in list(EntryKind) else None,  # a list, since anything may stand there
         scope=scope if is_scope else None,
     )

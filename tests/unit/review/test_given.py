@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -78,9 +80,29 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
         read_known(tmp_path / "absent.json")
 
 
+def test_a_pipe_is_read_to_its_end() -> None:
+    """As a shell gives it for ``--memory <(command)``; a byte order mark hides nothing."""
+    reader, writer = os.pipe()
+    os.write(writer, codecs.BOM_UTF8 + b'["Use pnpm."]')
+    os.close(writer)
+    try:
+        assert [one.statement for one in read_known(Path(f"/dev/fd/{reader}"))] == ["Use pnpm."]
+    finally:
+        os.close(reader)
+
+
+def test_a_file_without_an_end_is_refused() -> None:
+    """No more of it is read than is borne."""
+    with pytest.raises(UsageError, match="larger than"):
+        read_known(Path("/dev/zero"))
+
+
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(["items", "title", "statement", "id", "x"]), inner),
+    lambda inner: (
+        st.lists(inner)
+        | st.dictionaries(st.sampled_from(["items", "title", "statement", "id", "kind", "scope", "x"]), inner)
+    ),
     max_leaves=12,
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import dataclasses
 import json
 import stat
@@ -213,7 +214,11 @@ def _set(document: Any, key: str, value: Any) -> None:
     ("change", "reason"),
     [
         (lambda d: _set(d, "review_status", "maybe"), "review_status"),
+        (lambda d: _set(d, "review_status", ["approved"]), "review_status"),
+        (lambda d: _set(d, "review_status", {}), "review_status"),
         (lambda d: _set(d, "review_note", 7), "review_note"),
+        (lambda d: _set(d, "label", []), "label"),
+        (lambda d: _set(d, "id", {}), "ids"),
         (lambda d: _set(d, "statement", "Use yarn."), "statement"),
         (lambda d: _set(d, "label", "confirm"), "label"),
         (lambda d: _set(d, "sync_readiness", "local-only"), "sync_readiness"),
@@ -265,6 +270,31 @@ def test_a_link_or_folder_in_a_files_place_is_never_followed(cabinet: Cabinet, t
     cabinet.path.unlink()
     cabinet.path.mkdir()
     assert "was not written" in cabinet.run().problems[0]
+
+
+def test_what_cannot_be_read_is_kept_aside_while_nothing_was_forgotten(cabinet: Cabinet, tmp_path: Path) -> None:
+    """A link in a file's place may be the person's; only what may tell of forgotten things goes."""
+    aside = cabinet.path.with_name("thread-a.json.refused")
+    cabinet.path.unlink()
+    cabinet.path.symlink_to(tmp_path / "elsewhere.json")
+    assert "it is kept as" in cabinet.run().problems[0]
+    assert aside.is_symlink()
+    aside.unlink()
+    stone = Tombstone(kind=TombstoneKind.WORDS, value="Zanzibar")
+    TombstoneFolder(cabinet.config.tombstones_path).add([stone], now=NOW)
+    cabinet.path.unlink()
+    cabinet.path.symlink_to(tmp_path / "elsewhere.json")
+    assert "may tell of what was forgotten" in cabinet.run().problems[0]
+    assert not aside.is_symlink()
+
+
+def test_an_edit_of_an_editor_that_marks_the_byte_order_is_taken_in(cabinet: Cabinet) -> None:
+    """Some editors put a byte order mark before what they save."""
+    cabinet.edit(decide_first("approved"))
+    cabinet.path.write_bytes(codecs.BOM_UTF8 + cabinet.path.read_bytes())
+    report = cabinet.write()
+    assert (report.decided, report.problems) == (1, ())
+    assert cabinet.draft("Use pnpm.").review_status is ReviewStatus.APPROVED
 
 
 def test_a_deleted_file_is_no_decision(cabinet: Cabinet) -> None:
