@@ -74,7 +74,9 @@ def drafts_reject(place: Place, *, entry: str, session: str | None, note: str, a
 @drafts.command("defer")
 @_ENTRY_OPTION
 @_OF_SESSION_OPTION
-@click.option("--days", type=click.FloatRange(min=0), help="After how many days; by default review.defer_days.")
+@click.option(
+    "--days", type=click.FloatRange(min=0), help="After how many days, at most 36500; by default review.defer_days."
+)
 @_NOTE_OPTION
 @JSON_OPTION
 @click.pass_obj

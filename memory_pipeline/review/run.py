@@ -29,6 +29,8 @@ from memory_pipeline.store.drafts import Decided, Dropped, Unjudged
 from memory_pipeline.store.store import Store
 
 _NOTE_CHARS = 500
+#: A date after the year 9999 can't be shown.
+_LONGEST_DEFERRAL_DAYS = 36_500.0
 
 #: Labels made by other rules than these are made anew.
 _RULES_VERSION = 1
@@ -84,14 +86,17 @@ class Review:
         )
 
     def defer(self, entries: Sequence[Entry], *, days: float, note: str = "", seen: Iterable[Draft] = ()) -> Decided:
-        """Put drafts off: they come back into the queue after so many days. For ``seen`` see Drafts.decide."""
+        """Put drafts off: they come back into the queue after so many days, at most 36500. For ``seen`` see Drafts.
+
+        What is no number counts as the most.
+        """
         now = self._clock.now()
         return self._store.drafts.decide(
             [entry.entry_id for entry in entries],
             ReviewStatus.DEFERRED,
             note=note_of(note),
             now=now,
-            deferred_until=now + days * DAY_SECONDS,
+            deferred_until=now + min(_LONGEST_DEFERRAL_DAYS, days) * DAY_SECONDS,
             seen=seen,
         )
 

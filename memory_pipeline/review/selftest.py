@@ -148,7 +148,9 @@ def _check_decisions_in(store: Store, review: Review) -> Iterator[Check]:
     deferred = store.drafts.get(before[0].entry.entry_id)
     yield _check("a draft can be put off", deferred and deferred.review_status, ReviewStatus.DEFERRED)
     review.run_once()
-    yield _check("and comes back after its time", len(store.drafts.queue()), 2)
+    waiting = store.drafts.queue_ids()
+    yield _check("and comes back after its time", before[0].entry.entry_id in waiting, wanted=True)
+    yield _check("a rejection taken back holds nothing back", again.entry.entry_id in waiting, wanted=True)
 
 
 def _entry(statement: str, *, speaker: Speaker = Speaker.USER, kind: EntryKind = EntryKind.PREFERENCE) -> Entry:

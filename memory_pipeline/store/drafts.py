@@ -37,6 +37,8 @@ _FROM_DRAFTS = """
     LEFT JOIN threads AS t ON t.thread_id = e.thread_id
 """
 
+#: A draft by whose fingerprint others are rejected.
+_REJECTS = "review_status = 'rejected' AND fingerprint IS NOT NULL"
 #: A draft that waits in the queue.
 _QUEUED = f"d.review_status = 'pending' AND d.dropped IS NULL AND ({_IS_SAID})"
 _UNPLACED = "NOT EXISTS (SELECT 1 FROM memory_entries AS m WHERE m.entry_id = e.entry_id)"
@@ -96,15 +98,26 @@ class Drafts:
     # --- between the phases ---
 
     def basis(self) -> str:
-        """Return what changes whenever a consolidation changed memories: labels from before it may be wrong."""
-        row = self._connect().execute("SELECT coalesce(max(consolidation_id), 0) FROM operations").fetchone()
-        return str(row[0])
+        """Return what changes with the memories and with the rejections: what was judged before may be wrong."""
+        row = (
+            self._connect()
+            .execute(
+                f"""
+                SELECT (SELECT coalesce(max(consolidation_id), 0) FROM operations), count(*),
+                    coalesce(max(reviewed_at), 0)
+                FROM drafts WHERE {_REJECTS}
+                """
+            )
+            .fetchone()
+        )
+        return "/".join(map(str, row))
 
     def unjudged(self, basis: str) -> list[Unjudged]:
         """Return the entries to label, by thread and position.
 
         Included are entries that are said, that no memory rests on, and that have no draft, or one that no person
-        decided about and that was labelled on another basis or from a reading of another coverage.
+        decided about and that was labelled on another basis or from a reading of another coverage. What left the queue
+        by age is not among them; what found no room is.
         """
         connection = self._connect()
         rows = connection.execute(
@@ -115,8 +128,8 @@ class Drafts:
             WHERE {SAID} AND t.agent <> 'journal' AND {_UNPLACED} AND (
                 d.entry_id IS NULL
                 OR (
-                    (d.decided_by IS NULL OR d.decided_by = 'policy')
-                    AND d.dropped IS NULL AND (d.basis <> ? OR d.coverage <> x.coverage)
+                    d.decided_by IS NOT 'person'
+                    AND d.dropped IS NOT 'age' AND (d.basis <> ? OR d.coverage <> x.coverage)
                 )
             )
             ORDER BY e.thread_id, e.position, e.entry_id
@@ -141,10 +154,10 @@ class Drafts:
                 ON CONFLICT (entry_id) DO UPDATE
                 SET coverage = excluded.coverage, label = excluded.label, readiness = excluded.readiness,
                     rationale = excluded.rationale, nearest = excluded.nearest, basis = excluded.basis,
-                    review_status = iif(coalesce(drafts.decided_by, 'policy') = 'policy', excluded.review_status,
-                        drafts.review_status),
-                    decided_by = iif(coalesce(drafts.decided_by, 'policy') = 'policy', excluded.decided_by,
-                        drafts.decided_by)
+                    review_status = iif(drafts.decided_by IS 'person', drafts.review_status, excluded.review_status),
+                    dropped = iif(drafts.decided_by IS 'person' OR excluded.review_status = 'pending', drafts.dropped,
+                        NULL),
+                    decided_by = iif(drafts.decided_by IS 'person', drafts.decided_by, excluded.decided_by)
                 """,
                 [
                     (
@@ -202,10 +215,10 @@ class Drafts:
     def rejections(self) -> list[Rejection]:
         """Return the fingerprints of what a person rejected, by entry."""
         rows = self._connect().execute(
-            """
+            f"""
             SELECT e.entry_id, e.scope, e.kind, d.fingerprint FROM drafts AS d
             JOIN entries AS e ON e.entry_id = d.entry_id
-            WHERE d.review_status = 'rejected' AND d.fingerprint IS NOT NULL ORDER BY e.entry_id
+            WHERE {_REJECTS} ORDER BY e.entry_id
             """
         )
         return [

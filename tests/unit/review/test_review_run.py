@@ -161,6 +161,21 @@ def test_what_was_rejected_does_not_come_back(world: World, again: str) -> None:
     assert [(one.review_status, one.decided_by) for one in drafts] == [(ReviewStatus.REJECTED, Decider.REJECTION)]
 
 
+def test_what_a_rejection_held_back_comes_back_when_it_is_taken_back(world: World) -> None:
+    """And what waited already goes with a rejection of the same in other words."""
+    desk = Desk(world, mode="manual")
+    world.says("thread-a", entry("Use pnpm for packages."))
+    world.says("thread-b", entry("Please always use pnpm for all packages!", thread="thread-b"))
+    desk.run()
+    before = world.store.drafts.every()
+    desk.review.reject(desk.entries("Use pnpm for packages."))
+    desk.run()
+    assert [one.decided_by for one in world.store.drafts.every()] == [Decider.PERSON, Decider.REJECTION]
+    world.store.drafts.undo()
+    desk.run()
+    assert world.store.drafts.every() == before
+
+
 def test_what_is_rejected_after_it_was_remembered_is_told_no_longer(world: World) -> None:
     """And told again once the rejection is undone."""
     desk = Desk(world)
@@ -184,6 +199,26 @@ def test_a_deferred_draft_returns_after_its_time(world: World) -> None:
     assert desk.run().pending == 0
     world.clock.moment += DAY
     assert desk.run().pending == 1
+
+
+@pytest.mark.parametrize("days", [1e9, float("inf"), float("nan")])
+def test_a_deferral_ends_on_a_day_that_can_be_shown(world: World, days: float) -> None:
+    """However long somebody puts a draft off, it comes back at last."""
+    desk = Desk(world, mode="manual")
+    world.says("thread-a", entry("Use pnpm."))
+    desk.run()
+    desk.review.defer(desk.entries("Use pnpm."), days=days)
+    assert desk.draft("Use pnpm.").deferred_until == NOW + 36_500 * DAY
+
+
+def test_what_found_no_room_in_the_queue_passes_as_soon_as_the_mode_lets_it(world: World) -> None:
+    """What waits never blocks what passes: a full queue least of all."""
+    desk = Desk(world, mode="manual", max_pending=1)
+    world.says("thread-a", entry("Use pnpm."), entry("Squash before merging."), entry("Deploy on Mondays."))
+    desk.run()
+    counts = Desk(world, mode="policy", max_pending=1).run()
+    assert (counts.approved, counts.pending, counts.dropped) == (3, 0, 0)
+    assert all(one.dropped is None for one in world.store.drafts.every())
 
 
 def test_the_queue_is_bounded_by_rank_and_by_age_and_says_so(world: World) -> None:
