@@ -48,6 +48,8 @@ def same_statement(a: str, b: str) -> bool:
         return False
     if first.exact != second.exact or first.refused != second.refused or first.place != second.place:
         return False
+    if first.negates != second.negates:
+        return False
     if first.asked == second.asked:
         return True
     only_a, only_b = first.asked - second.asked, second.asked - first.asked
@@ -146,13 +148,13 @@ _FAMILIES = {
     "python lint": "flake8 pylint ruff",
     "javascript style": "prettier biome dprint",
     "indentation": "tab space 空格 制表符",
-    "quotes": "single double",
+    "quotes": "single double 单引号 双引号",
     "history": "rebase merge",
     "database": "postgres postgresql mysql sqlite mongodb mariadb",
     "containers": "docker podman",
     "shell": "bash zsh fish",
     "modules": "cjs esm commonjs",
-    "names": "camelcase snakecase snake_case kebab-case",
+    "names": "camelcase snakecase snake_case kebab-case 驼峰 下划线",
     "language": "english chinese german french spanish japanese 英文 中文 英语",
     "theme": "dark light",
     "python http": "requests httpx aiohttp urllib",
@@ -200,6 +202,13 @@ _NEGATIONS = frozenset(
         "over",
     }
 )
+#: Of these, the ones that turn round whatever the clause is about, also when it stands before them.
+_NOT = frozenset({"never", "not", "dont", "cannot", "cant", "longer"})
+#: Verbs by which something is forbidden or allowed. Behind a negation they allow or forbid.
+_FORBIDDING = re.compile(
+    r"(?P<not>(?:\b(?:never|not|dont|cannot|without|avoid)\s+(?:(?:ever|to)\s+)?|不要|别|不能|不得|不用))?"
+    r"(?:\b(?:(?P<off>disabl(?:e[sd]?|ing))|(?:forbid|disallow|prohibit)(?:s|ding|den|ed|ing)?)\b|(?P<cjk>禁用|停用))"
+)
 _PLACE_WORDS = "before after when whenever while if unless during until in for inside under within"
 _PLACES = frozenset(_PLACE_WORDS.split())
 #: Verbs that begin what is asked for, behind the circumstances.
@@ -225,7 +234,7 @@ _CJK_NEGATION = re.compile(
 _CJK_STOP = re.compile(
     r"从现在(?:起|开始)|从今以后|我们|咱们|以后|今后|往后|总是|始终|一律|永远|务必|必须|应该|应当|记住|记得"
     r"|请|统一|优先|默认|都|要|用|使用|采用"
-    r"|喜欢|更|我|你|您|的|了|在|里面?|这个|项目|仓库|所有|一定|得|也|就|还是|改|吧|和|与|每次|每个|再|是|运行|执行|跑|写"
+    r"|改成|改为|换成|换为|设成|设置为|设为|定为|喜欢|更|我|你|您|的|了|在|里面?|这个|项目|仓库|所有|一定|得|也|就|还是|改|吧|和|与|每次|每个|再|是|运行|执行|跑|写"
 )
 
 
@@ -235,21 +244,27 @@ def _read(text: str) -> _Reading:
     folded = re.sub(r"\b(?:instead of|rather than|in place of)\b", "instead-of", folded)
     folded = re.sub(r"\b(do|does|did|ca|wo|should|must|is|are)n'?t\b|\bdo not\b", "dont", folded)
     folded = _CJK_PLACE.sub(r"\1 before \2 , ", folded)
+    folded = _FORBIDDING.sub(_forbidden, folded)
     folded = _CJK_NEGATION.sub(" dont ", folded)
     defining = folded
     folded = _apart(folded)
     asked: set[str] = set()
     refused: set[str] = set()
     place: set[str] = set()
+    clause: set[str] = set()
     target = asked
-    refusing = placing = negates = False
-    for sign in _TOKEN.findall(folded):
+    refusing = placing = negates = is_open = False
+    for sign in (*_TOKEN.findall(folded), "."):
         if sign in ",;:.!?，。；：！？":
-            refusing = placing = False
+            if is_open:
+                refused |= clause  # "yarn is not used": what is refused stands before
+            clause = set()
+            refusing = placing = is_open = False
         elif sign in "()":
             continue
         elif sign in _NEGATIONS:
             refusing, placing, negates = True, False, True
+            is_open = sign in _NOT
         elif sign in {"but", "use", "instead", "prefer"} and refusing and refused:
             refusing = False
         elif sign in _PLACES:
@@ -260,7 +275,11 @@ def _read(text: str) -> _Reading:
             asked.update(_content(sign))
         else:
             target = place if placing else refused if refusing else asked
-            target.update(_content(sign))
+            said = _content(sign)
+            target.update(said)
+            if target is asked:
+                clause.update(said)
+            is_open = is_open and not (said and target is refused)
     topic, value = _definition(defining)
     plain = " ".join(re.findall(r"[^\W_]+(?:[./:@+#_-]+[^\W_]+)*|--?\w+|[+#*]", folded)) or folded.strip()
     words = frozenset(asked | refused | place)
@@ -275,6 +294,11 @@ def _read(text: str) -> _Reading:
         value=value,
         negates=negates,
     )
+
+
+def _forbidden(match: re.Match[str]) -> str:
+    verb = "启用" if match["cjk"] else "enable" if match["off"] else "allow"
+    return f" {verb} " if match["not"] else f" dont {verb} "
 
 
 def _words(token: str) -> tuple[str, ...]:
@@ -350,6 +374,8 @@ def _is_turned_round(first: _Reading, second: _Reading) -> bool:
         return True
     if first.place != second.place:
         return False
+    if first.words and first.words == second.words and first.negates != second.negates:
+        return True
     turned = (first.asked & second.refused) | (first.refused & second.asked)
     if not turned:
         return False
@@ -395,11 +421,26 @@ _BOUND = re.compile(
 )
 
 
+def _is_put_elsewhere(first: _Reading, second: _Reading) -> bool:
+    """The same thing put to another place: "logs go to /var/log/app", "logs go to /srv/log/app"."""
+    if first.negates or second.negates or not (_PUT.search(first.plain) and _PUT.search(second.plain)):
+        return False
+    old, new = first.words - second.words, second.words - first.words
+    return len(old) == len(new) == 1 and all("/" in word for word in old | new) and bool(first.words & second.words)
+
+
+_PUT = re.compile(
+    r"\b(?:go(?:es)?|puts?|keeps?|kept|stored?|stores|saved?|saves|writes?|written|lives?|placed?|places|belongs?|logs?)\b"
+    r"(?: \S+){0,6}? (?:to|into|in|under|at|below|inside) \S*/"
+    r"|(?:[放存落到]|输出|保存|记录)(?:在|到|进|入|至)? ?\S*/"
+)
+
+
 def _is_exchanged(first: _Reading, second: _Reading) -> bool:
     """The same statement but for one value: a number, a tool of the same use, or what something is said to be."""
     if first.topic and first.topic == second.topic:
         return first.value != second.value and len(first.value) == len(second.value) and len(first.value) <= 3
-    if _limits_otherwise(first, second):
+    if _limits_otherwise(first, second) or _is_put_elsewhere(first, second):
         return True
     only_a, only_b = first.words - second.words, second.words - first.words
     if first.refused and second.refused and first.refused != second.refused:

@@ -34,7 +34,13 @@ class Fingerprint:
         other = fingerprint_of(statement, condition, salt=self.salt)
         if other.whole == self.whole:
             return True
-        if (other.exact, other.refused, other.negates) != (self.exact, self.refused, self.negates):
+        if (other.exact, other.negates) != (self.exact, self.negates):
+            return False
+        if other.refused & other.exact != self.refused & self.exact:
+            return False
+        # One refuses what the other does and perhaps more words of it: none is exchanged for another.
+        less, more = sorted((self.refused, other.refused), key=len)
+        if not less <= more or bool(less) != bool(more):
             return False
         words = len(self.words) + len(other.words)
         return words > 0 and 2 * len(self.words & other.words) >= _REWORDED_FROM * words

@@ -22,12 +22,24 @@ _ANY_SCOPE = "*"
 
 _PASSING = re.compile(
     r"\b(?:for now|right now|just now|for the moment|at the moment|this time|just this once|only this once|temporarily"
-    r"|today|tonight|tomorrow|yesterday|this (?:week|month|sprint|session|branch|pull request|pr|commit|morning"
+    r"|today(?!'s)|tonight|tomorrow|yesterday|this (?:week|month|sprint|session|branch|pull request|pr|commit|morning"
     r"|afternoon|evening)|in the meantime|until (?:then|later|further notice|tomorrow|tonight|next|the end of|monday"
-    r"|tuesday|wednesday|thursday|friday|saturday|sunday)|work in progress|wip"
-    r"|(?:is|are) (?:still |currently |now )*(?:failing|broken|down|red|blocked|stuck|pending|unreachable))\b"
+    r"|tuesday|wednesday|thursday|friday|saturday|sunday)|work in progress|wip)\b"
     r"|暂时|目前先|眼下|今天|今晚|明天|昨天|这次|这一次|本次|临时(?!文件|目录|文件夹|表|变量|分支|数据)"
-    r"|这周|本周|这个月|本月|现在先|先别|还在失败|还没修好|挂了",
+    r"|这周|本周|这个月|本月|现在先|先别",
+    re.IGNORECASE,
+)
+#: How things stand: that passes, unless it is the case for which a rule is made.
+_STANDING = re.compile(
+    r"\b(?:is|are) (?:still |currently |now )*(?:failing|broken|down|red|blocked|stuck|pending|unreachable)\b"
+    r"|(?:目前|当前|现在|还|仍)[^，。；,;]{0,12}?(?:坏|失败|不通过|连不上|打不开|用不了|报错)(?!的\w)|还没修好|挂了"
+    r"|正在(?:调试|排查|修|等)",
+    re.IGNORECASE,
+)
+_CASE = re.compile(
+    r"\b(?:if|when|whenever|once|unless|while|as long as|in case|that(?= (?:is|are)\b)|which)\b[^,;.:]*"
+    r"|(?:如果|要是|假如|若|一旦|万一|(?<![应适])当(?![前时天中])|只要|除非)[^，。；,;]*"
+    r"|[^，。；,;]*(?:的话|的时候)|[^，。；,;]*挂了(?=[要就时后再才先也]|之后|以后)",
     re.IGNORECASE,
 )
 #: Commands, and titles of tasks in the words of their time.
@@ -144,7 +156,8 @@ class Labeller:
 
 def is_passing(text: str) -> bool:
     """Whether a statement holds for the moment only. What it quotes does not count."""
-    return _PASSING.search(_QUOTED.sub(" ", text)) is not None
+    said = _QUOTED.sub(" ", text)
+    return _PASSING.search(said) is not None or _STANDING.search(_CASE.sub(" ", said)) is not None
 
 
 def _tells_of_other_code(one: Known, entry: Entry) -> bool:

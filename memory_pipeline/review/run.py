@@ -33,7 +33,7 @@ _NOTE_CHARS = 500
 _LONGEST_DEFERRAL_DAYS = 36_500.0
 
 #: Labels made by other rules than these are made anew.
-_RULES_VERSION = 1
+_RULES_VERSION = 2
 
 
 class Review:

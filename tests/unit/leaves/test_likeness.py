@@ -30,6 +30,8 @@ SAME = [
     ("always run make fmt before you commit", "run make fmt before every commit"),
     ("ask me before deleting files", "You should ask me before deleting files"),
     ("remember make lint", "always run make lint"),
+    ("never disable the cache", "don't ever disable the cache"),
+    ("文档不要写", "不要写文档"),
 ]
 CONTRADICTING = [
     ("always commit lock files", "never commit lock files"),
@@ -64,6 +66,22 @@ CONTRADICTING = [
     ("we host everything on Hetzner", "we host everything on AWS"),
     ("don't mock the database in tests", "mock the database in tests"),
     ("we support Python 3.9 and up", "we support Python 3.11 and up"),
+    ("yarn is used here", "yarn is not used here"),
+    ("the docs must be used", "the docs must not be used"),
+    ("use it in tests", "don't use it in tests"),
+    ("migrations run by themselves", "migrations don't run by themselves"),
+    ("文档要写", "文档不要写"),
+    ("缓存要用", "缓存不要用"),
+    ("enable strict mode", "disable strict mode"),
+    ("never disable strict mode", "disable strict mode"),
+    ("allow force pushes", "forbid force pushes"),
+    ("启用缓存", "禁用缓存"),
+    ("logs go to /var/log/app", "logs go to /srv/log/app"),
+    ("put migrations into db/migrations", "put migrations into database/migrations"),
+    ("日志写到 /var/log/app", "日志写到 /srv/log/app"),
+    ("配置放在 config/app.yaml", "配置放在 settings/app.yaml"),
+    ("端口用 8080", "端口改成 9090"),
+    ("变量名用驼峰", "变量名用下划线"),
 ]
 NEITHER = [
     ("always use uv", "always run make lint"),
@@ -101,6 +119,10 @@ NEITHER = [
     ("don't use port 8080", "don't use port 9090"),
     ("use pnpm, not npm", "use uv, not pip"),
     ("the queue is called orders-v2, not orders", "the bucket is called orders"),
+    ("put unit tests into tests/unit", "put web tests into tests/web"),
+    ("run the tests in packages/web", "run the tests in packages/api"),
+    ('files changed for "Mend it": src/a.py', 'files changed for "Mend it": src/b.py'),
+    ("disable the cache in tests", "never disable the cache"),
 ]
 
 

@@ -19,6 +19,10 @@ SALT = "00" * 16
         ("Use pnpm for installing packages.", "Packages are installed with pnpm."),
         ("Deploy only after Kim has approved.", "Kim must approve before you deploy."),
         ("提交信息用中文写。", "提交信息一律用中文写"),
+        ("不要直接推送到 main 分支", "禁止直接推 main"),
+        ("不要直接推送到 main 分支", "main 分支不能直接推送"),
+        ("Never squash before merging.", "Avoid squashing prior to merging."),
+        ("Never squash before merging.", "Squashing before merging is not wanted."),
     ],
 )
 def test_what_was_rejected_is_known_again_reworded_or_not(rejected: str, said_again: str) -> None:
@@ -35,6 +39,11 @@ def test_what_was_rejected_is_known_again_reworded_or_not(rejected: str, said_ag
         ("Deploy with make ship.", "Deploy only after Kim has approved."),
         ("提交信息用中文写。", "提交信息用英文写。"),
         ("不要直接推送到 main 分支。", "直接推送到 main 分支。"),
+        ("不要直接推送到 main 分支。", "不要直接推送到 dev 分支。"),
+        ("Don't touch the vendor/ directory.", "Don't touch the legacy/ directory."),
+        ("Don't mock the database in tests.", "Don't mock the network in tests."),
+        ("Never use npm or yarn.", "Use yarn, never npm."),
+        ("Yarn is used here.", "Yarn is not used here."),
     ],
 )
 def test_something_else_is_not_taken_for_it(rejected: str, other: str) -> None:
