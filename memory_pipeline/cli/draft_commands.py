@@ -231,7 +231,7 @@ def drafts_export(place: Place, *, session: str | None, given: Path | None, targ
         raise UsageError(f"there are no drafts to export; `{place.command('drafts list --all')}` shows those there are")
     if given is not None:
         document["memory_input"] = str(given)
-    tell_taken(taken)
+    tell_taken(taken, may_take_all=False)
     if target is None:
         output.print_json(document)
         return EXIT_DONE
@@ -261,7 +261,7 @@ def drafts_sync_list(place: Place, *, session: str | None, as_json: bool) -> int
         listed = sync_document(extraction, taken.drafts) if extraction is not None else None
         path = app.config.state_path / sync_name(taken.thread_id) if taken.thread_id is not None else None
     if not as_json:
-        tell_taken(taken)
+        tell_taken(taken, may_take_all=False)
     if as_json:
         output.print_json(listed)  # null while there is none
         return EXIT_DONE
@@ -350,12 +350,13 @@ def session_id(app: App, name: str, place: Place) -> str:
     return name if name == MEMORIES_THREAD else find_thread(app, name, place).thread_id
 
 
-def tell_taken(taken: Taken) -> None:
-    """Say which session was taken, where none was named."""
+def tell_taken(taken: Taken, *, may_take_all: bool = True) -> None:
+    """Say which session was taken, where none was named; ``may_take_all`` when the command has --all."""
     from memory_pipeline.cli.output import say
 
     if taken.how == "latest":
-        say(f"of the latest session with drafts, {taken.thread_id}; --session THREAD names another, --all takes all")
+        all_of_them = ", --all takes all" if may_take_all else ""
+        say(f"of the latest session with drafts, {taken.thread_id}; --session THREAD names another{all_of_them}")
     elif taken.how == "none":
         say("there are no drafts yet")
 

@@ -199,7 +199,11 @@ def note_of(text: str) -> str:
 
 
 class _Rejected:
-    """What the person rejected, by scope and sort of statement."""
+    """What the person rejected, by scope and sort of statement.
+
+    What they don't want said as their word they don't want said as a fact either, of whatever kind a later reading
+    takes it to be. A fact that they rejected they may still state themselves.
+    """
 
     def __init__(self, rejections: Iterable[tuple[str, EntryKind, Fingerprint]]) -> None:
         self._fingerprints: dict[tuple[str, bool], list[Fingerprint]] = {}
@@ -208,8 +212,12 @@ class _Rejected:
 
     def holds(self, entry: Entry) -> bool:
         """Whether an entry says what was rejected in its scope."""
-        rejected = self._fingerprints.get((entry.scope, entry.kind in STATED_KINDS), ())
-        return any(one.covers(entry.statement, entry.condition) for one in rejected)
+        is_stated = entry.kind in STATED_KINDS
+        return any(
+            one.covers(entry.statement, entry.condition)
+            for sort in {True, is_stated}
+            for one in self._fingerprints.get((entry.scope, sort), ())
+        )
 
 
 def _tell_dropped(dropped: Dropped) -> Iterable[str]:

@@ -161,6 +161,19 @@ def test_what_was_rejected_does_not_come_back(world: World, again: str) -> None:
     assert [(one.review_status, one.decided_by) for one in drafts] == [(ReviewStatus.REJECTED, Decider.REJECTION)]
 
 
+def test_a_rejected_word_does_not_come_back_as_a_fact_but_a_rejected_fact_may_be_stated(world: World) -> None:
+    """Another reading may take the same words for another kind; what a person states anew is their word."""
+    desk = Desk(world)
+    world.says("thread-a", entry("The release runs through make ship."))
+    world.says("thread-b", learned("The cache is cleared at night.", thread="thread-b"))
+    desk.run()
+    desk.review.reject(desk.entries("The release runs through make ship.", "The cache is cleared at night."))
+    world.says("thread-c", learned("The release runs through make ship", thread="thread-c"))
+    world.says("thread-d", entry("The cache is cleared at night", thread="thread-d"))
+    desk.pass_on()
+    assert desk.told() == {"The cache is cleared at night"}
+
+
 def test_what_a_rejection_held_back_comes_back_when_it_is_taken_back(world: World) -> None:
     """And what waited already goes with a rejection of the same in other words."""
     desk = Desk(world, mode="manual")
