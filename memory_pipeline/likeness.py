@@ -181,7 +181,7 @@ there here please always ever from now on going forward henceforth remember keep
 also then very really generally usually everything every each all any some project projects repo repos
 repository codebase thing way whenever use uses used using prefer prefers preferred like likes want wants
 rather run runs running execute with if can could may might default only thank thanks future time times let
-lets go good decided decide stick pick choose called named instead anything something new up out into
+lets anymore go good decided decide stick pick choose called named instead anything something new up out into
 """
 _STOP = frozenset(_STOP_WORDS.split()) - {"new", "if", "only", "up", "out", "into"}
 _NEGATIONS = frozenset(
@@ -228,13 +228,15 @@ _CJK_PLACE = re.compile(
     r"(?![端台缀者续果期进景间候])"
 )
 _CJK_NEGATION = re.compile(
-    r"永远不要?|绝对?不要?|千万(?:不要|别)|不要再?|别再?|禁止|严禁|不许|不准|不得|不能|不用|而不是|不是"
-    r"|切勿|请勿|勿|不使用"
+    r"永远不要?|绝对?不要?|千万(?:不要|别)|不要再?|不再|别再?|禁止|严禁|避免|切忌|杜绝|弃用"
+    r"|不许|不准|不得|不能|不用|不使用|不可以?|不允许|不需要?|不必|无需|不应[该当]?|不该|不会|没有"
+    r"|而不是|不是|切勿|请勿|勿"
 )
 _CJK_STOP = re.compile(
     r"从现在(?:起|开始)|从今以后|我们|咱们|以后|今后|往后|总是|始终|一律|永远|务必|必须|应该|应当|记住|记得"
     r"|请|统一|优先|默认|都|要|用|使用|采用"
-    r"|改成|改为|换成|换为|设成|设置为|设为|定为|喜欢|更|我|你|您|的|了|在|里面?|这个|项目|仓库|所有|一定|得|也|就|还是|改|吧|和|与|每次|每个|再|是|运行|执行|跑|写"
+    r"|改成|改为|换成|换为|设成|设置为|设为|定为|可以|需要|允许"
+    r"|喜欢|更|我|你|您|的|了|在|(?<!阿)里面?|这个|项目|仓库|所有|一定|得|也|就|还是|改|吧|和|与|每次|每个|再|是|运行|执行|跑|写"
 )
 
 

@@ -82,6 +82,16 @@ CONTRADICTING = [
     ("配置放在 config/app.yaml", "配置放在 settings/app.yaml"),
     ("端口用 8080", "端口改成 9090"),
     ("变量名用驼峰", "变量名用下划线"),
+    ("yarn is used here", "yarn is not used here anymore"),
+    ("用 yarn 装依赖", "不再用 yarn 装依赖"),
+    ("测试里用 mock", "测试里避免用 mock"),
+    ("可以访问网络", "不可以访问网络"),
+    ("允许访问网络", "不允许访问网络"),
+    ("需要写 changelog", "不需要写 changelog"),
+    ("应该用绝对路径", "不应该用绝对路径"),
+    ("合并前 rebase", "合并前无需 rebase"),
+    ("有 staging 环境", "没有 staging 环境"),
+    ("部署到 aws", "部署到 阿里云"),
 ]
 NEITHER = [
     ("always use uv", "always run make lint"),
@@ -123,6 +133,8 @@ NEITHER = [
     ("run the tests in packages/web", "run the tests in packages/api"),
     ('files changed for "Mend it": src/a.py', 'files changed for "Mend it": src/b.py'),
     ("disable the cache in tests", "never disable the cache"),
+    ("不要用 yarn", "用 pnpm"),
+    ("不需要加许可证头", "要加 changelog"),
 ]
 
 
