@@ -46,8 +46,10 @@ def make_private_folder(path: Path) -> None:
         part.mkdir(mode=FOLDER_MODE, exist_ok=True)
 
 
-def write_whole(path: Path, content: bytes, *, mode: int = FILE_MODE) -> None:
+def write_whole(path: Path, content: bytes, *, mode: int = FILE_MODE, sync_name: bool = True) -> None:
     """Put ``content`` at ``path`` so that a reader, or a crash, sees the old file or the new one, never a part.
+
+    Without ``sync_name`` a crash may take the name away again: for a caller that gives the file another one at once.
 
     Raises:
         OSError: it can't be written; the old file stands and nothing is left beside it.
@@ -64,7 +66,8 @@ def write_whole(path: Path, content: bytes, *, mode: int = FILE_MODE) -> None:
         with contextlib.suppress(OSError):
             os.unlink(temporary)  # noqa: PTH108
         raise
-    sync_folder(path.parent)
+    if sync_name:
+        sync_folder(path.parent)
 
 
 def exchange(new: Path, target: Path, ways: Sequence[ExchangeWay] | None = None) -> None:
@@ -92,8 +95,8 @@ def exchange(new: Path, target: Path, ways: Sequence[ExchangeWay] | None = None)
                 raise
             continue  # It was taken away since we looked.
         if done:
-            sync_folder(target.parent)
-            sync_folder(new.parent)
+            for folder in {target.parent, new.parent}:
+                sync_folder(folder)
             return
     raise OSError(errno.EBUSY, "it changes too often to be replaced", str(target))
 

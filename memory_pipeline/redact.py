@@ -189,7 +189,7 @@ def _placed(text: str, folded: str, present: Container[str]) -> Iterator[_Span]:
     """Yield the secrets in known places, by the literals that open them; ``present`` are the hints that occur."""
     for hint, literals in rules.places():
         for literal, places in literals if hint in present else ():
-            for position in _occurrences(folded, literal):
+            for position in _occurrences(folded, literal) if literal in folded else ():
                 for place in places:
                     match = rules.compiled(place.pattern, ignore_case=True).match(text, position)
                     if match and place.accept(match["secret"]):

@@ -41,6 +41,9 @@ _ROW_CHARS: Mapping[EventKind, int] = {
 #: What a row tells of a call beside its text: longest command in characters, most paths.
 _COMMAND_CHARS = 4_000
 _MOST_PATHS = 100
+#: Of names that stand in many rows, how long and how many are kept redacted while a log is read.
+_NAME_CHARS = 1_000
+_MOST_NAMES = 1_000
 
 #: How much a row is worth keeping when not all fit; ties go to the newer row.
 _IMPORTANCE: Mapping[EventKind, int] = {
@@ -125,6 +128,7 @@ class EvidenceBuilder:
         self._order = 0
         self._lost_words = False  # anything but what goes to and from tools was cut or left out
         self._redactions: dict[str, int] = {}
+        self._names: dict[str, str] = {}
 
     def add(self, event: Event) -> None:
         """Take one event; those that don't matter are passed over."""
@@ -139,7 +143,7 @@ class EvidenceBuilder:
             self._lost_words = True
         draft = _Draft(
             order=self._order,
-            event=_without_bulk(event),
+            event=self._without_bulk(event),
             text=text,
             tokens=estimate_tokens(text) + _ROW_OVERHEAD_TOKENS,
         )
@@ -187,6 +191,23 @@ class EvidenceBuilder:
             self._redactions[kind] = self._redactions.get(kind, 0) + count
         # At most four bytes a character: one row alone never fills a small model's budget.
         return cut_middle(redacted.text, min(_ROW_CHARS[event.kind], self._budget_tokens // 2))
+
+    def _without_bulk(self, event: Event) -> Event:
+        """Return an event as a row keeps it: its text stands in the row, its command and paths redacted and bounded."""
+        command = cut_middle(self._redacted(event.command), _COMMAND_CHARS)[0] if event.command else event.command
+        paths = tuple(map(self._redacted, event.paths[:_MOST_PATHS]))
+        tool = self._redacted(event.tool) if event.tool else event.tool
+        return event._replace(text="", command=command, paths=paths, tool=tool, places=())
+
+    def _redacted(self, text: str) -> str:
+        """Redact what a session names again and again: tools, commands and the files that they touch."""
+        if len(text) > _NAME_CHARS:
+            return redact(text).text
+        if text not in self._names:
+            if len(self._names) >= _MOST_NAMES:
+                self._names.clear()
+            self._names[text] = redact(text).text
+        return self._names[text]
 
     def _thin(self, budget_tokens: int) -> None:
         """Leave out the least important rows, oldest first, until the rest fits.
@@ -259,14 +280,6 @@ def cut_middle(text: str, limit: int) -> tuple[str, bool]:
     head = limit * 2 // 3
     tail = limit - head
     return f"{text[:head]}\n[… {len(text) - limit} characters left out …]\n{text[-tail:]}", True
-
-
-def _without_bulk(event: Event) -> Event:
-    """Return an event as a row keeps it: its text stands in the row, its command and paths redacted and bounded."""
-    command = cut_middle(redact(event.command).text, _COMMAND_CHARS)[0] if event.command else event.command
-    paths = tuple(redact(path).text for path in event.paths[:_MOST_PATHS])
-    tool = redact(event.tool).text if event.tool else event.tool
-    return event._replace(text="", command=command, paths=paths, tool=tool, places=())
 
 
 def _line_of(event: Event) -> tuple[int, int]:

@@ -64,6 +64,7 @@ from memory_pipeline.phase2.publish import (
 )
 from memory_pipeline.phase2.rebuilt import published_at
 from memory_pipeline.phase2.render import RENDERER_VERSION, as_bytes, render_handbook, render_summary
+from memory_pipeline.phase2.settled import Settled
 from memory_pipeline.phase2.undo import entries_before, undo_in
 from memory_pipeline.records import (
     Agent,
@@ -145,11 +146,12 @@ class Phase2:
         on_step: OnStep = lambda _name: None,
         before: Callable[[HeldLock], None] = lambda _lock: None,
         tool_model: ToolModel | None = None,
+        disk_time: Callable[[], float] = time.time,
     ) -> None:
         """Take the parts. ``jitter`` gives 0 to 1; ``should_stop`` ends a wait for the lock or a model; see OnStep.
 
         ``before`` is done first, each time that the workspace is locked. With a ``tool_model`` a run lets it curate;
-        without, rules do.
+        without, rules do. ``disk_time`` is the clock that stamps files.
         """
         self._config = config
         self._store = store
@@ -163,6 +165,7 @@ class Phase2:
         self._places = places_below(config.state_path, config.workspace_path)
         self._tombstones = TombstoneFolder(config.tombstones_path)
         self._hand = Hand(config, store, clock)
+        self._settled = Settled(config, self._places, clock, disk_time=disk_time)
         self._lock: HeldLock | None = None  # while phase two runs
 
     def run_once(self, *, wait: bool = False, adopt: bool = False) -> Phase2Counts:
@@ -176,7 +179,12 @@ class Phase2:
 
         def run() -> Phase2Counts:
             adopted = self._adopt() if adopt else []
+            look = self._settled.look()
+            if look.selected is not None:
+                return Phase2Counts(outcome=Phase2Outcome.NO_CHANGES, selected=look.selected)
             counts = self._run_locked(ConsolidationKind.RUN)
+            if counts.outcome is Phase2Outcome.NO_CHANGES and not counts.problems:
+                self._settled.note(look, selected=counts.selected)
             return dataclasses.replace(counts, problems=(*adopted, *counts.problems))
 
         return self._under_lock(run, wait=wait)

@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,19 +91,26 @@ def render_handbook(
 
     What the person wrote by hand stands in their own words, with nothing put around them.
     """
-    shown = list(memories)
     names = scope_names({memory.scope for memory in memories})
-    lines = _handbook(shown, threads, names, left_out=0)
     by_worth = sorted(memories, key=_worth)
-    dropped = 0
-    while _size(lines) > max_bytes and dropped < len(by_worth):
-        # Dropping in steps keeps this short for a large store; the last step may drop a few more than needed.
-        dropped += max(1, len(by_worth) // 50)
-        gone = {memory.memory_id for memory in by_worth[:dropped]}
+
+    def without(steps: int) -> list[RenderedLine]:
+        # Leaving out in steps keeps this short for a large store; the last step may leave out a few more than needed.
+        gone = {memory.memory_id for memory in by_worth[: steps * max(1, len(by_worth) // 50)]}
         shown = [memory for memory in memories if memory.memory_id not in gone]
-        left_out = len(memories) - len(shown)
-        lines = _handbook(shown, threads, names, left_out=left_out)
-    return lines
+        return _handbook(shown, threads, names, left_out=len(memories) - len(shown))
+
+    lines = without(0)
+    too_few, enough = 0, -(-len(by_worth) // max(1, len(by_worth) // 50))
+    if _size(lines) <= max_bytes or not by_worth:
+        return lines
+    while enough - too_few > 1:
+        middle = (too_few + enough) // 2
+        if _size(without(middle)) > max_bytes:
+            too_few = middle
+        else:
+            enough = middle
+    return without(enough)
 
 
 def render_summary(
@@ -204,6 +211,10 @@ def _group(
     lines = [RenderedLine(text=text) for text in _group_head(scope, name, items)]
     for shown in tasks:
         lines += [RenderedLine(text=text) for text in _task_lines(shown)]
+    numbers: dict[str, set[int]] = {}
+    for shown in tasks:
+        for entry in shown.task.entries:
+            numbers.setdefault(entry.entry_id, set()).add(shown.number)
     sections = (
         (PREFERENCES_HEADING, [m for m in memories if m.kind in STATED_KINDS]),
         (KNOWLEDGE_HEADING, [m for m in memories if m.kind is EntryKind.KNOWLEDGE]),
@@ -212,9 +223,9 @@ def _group(
     for heading, section in sections:
         if section:
             lines += [RenderedLine(text=""), RenderedLine(text=heading)]
-            ordered = _next_to_one_another(section)
             lines += [
-                RenderedLine(text=_memory_line(m, tasks), memory_id=m.memory_id, saying=_saying_of(m)) for m in ordered
+                RenderedLine(text=_memory_line(m, numbers), memory_id=m.memory_id, saying=_saying_of(m))
+                for m in _next_to_one_another(section)
             ]
     return [dataclasses.replace(line, scope=scope) for line in lines]
 
@@ -279,10 +290,10 @@ def _task_lines(shown: _ShownTask) -> list[str]:
     return lines
 
 
-def _memory_line(memory: Memory, tasks: Sequence[_ShownTask]) -> str:
-    resting = set(memory.entry_ids)
-    numbers = [shown.number for shown in tasks if any(entry.entry_id in resting for entry in shown.task.entries)]
-    marks = "".join(f" [Task {number}]" for number in numbers[:MOST_TASK_MARKS])
+def _memory_line(memory: Memory, numbers: Mapping[str, Collection[int]]) -> str:
+    """Render a memory; ``numbers`` are those of the shown tasks, by entry."""
+    tasks = {number for entry_id in memory.entry_ids for number in numbers.get(entry_id, ())}
+    marks = "".join(f" [Task {number}]" for number in sorted(tasks)[:MOST_TASK_MARKS])
     when = f" ({iso_date(memory.last_confirmed)})" if memory.last_confirmed else ""
     return f"- {_told(memory)}{when}{marks}"
 

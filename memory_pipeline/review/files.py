@@ -297,7 +297,7 @@ class ReviewFiles:
         self._store.session_files.announce(version)
         if read_plain(path) != content:
             temporary = _temporary(path)
-            write_whole(temporary, content)
+            write_whole(temporary, content, sync_name=False)
             exchange(temporary, path)
             self._written += 1
             self._settle_old(temporary, name, thread_id, known | {digest}, was_ours=bool(known))

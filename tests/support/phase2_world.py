@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -326,6 +327,7 @@ class World:
         on_step: Callable[[str], None] = lambda _name: None,
         should_stop: Callable[[], bool] = lambda: False,
         tool_model: ToolModel | None = None,
+        disk_time: Callable[[], float] = time.time,
         **phase2: Any,
     ) -> Phase2:
         """Phase two on this world."""
@@ -341,6 +343,7 @@ class World:
             should_stop=should_stop,
             on_step=on_step,
             tool_model=tool_model,
+            disk_time=disk_time,
         )
 
     def does(self, action: JournalAction, memory: Memory | None = None, **fields: Any) -> Phase2Counts:
