@@ -69,13 +69,16 @@ class App:
         environ: Mapping[str, str] | None = None,
         extractor: Extractor | None = None,
         stop: threading.Event | None = None,
+        mends: bool = True,
     ) -> None:
         """Open the store of ``config``, mended where it is damaged or gone, and finish what was cut off.
 
         That is restoring a backup, and a forgetting, also one that a backup brought back. ``extractor`` overrides the
-        one that the configuration names; ``stop`` ends a running pass when it is set.
+        one that the configuration names; ``stop`` ends a running pass when it is set. Without ``mends`` a damaged
+        database is left to a run: mending takes long.
 
         Raises:
+            DamagedDatabaseError: the database is damaged or gone, and it is not to be mended here.
             StoreError: the state folder or its database can't be opened.
             LockedError: the database must be mended, and another process still uses it.
         """
@@ -91,6 +94,7 @@ class App:
         self._owner = f"{socket.gethostname()}:{os.getpid()}:{self._run_id}"
         finish_restoring(config)
         self._was_mended = False
+        self._mends = mends
         self.store = self._open_store()
         try:
             self.forgetting().bring_in_line_if_due()
@@ -196,7 +200,10 @@ class App:
             if not is_lost(self.config):
                 return Store(self.config.database_path)
         except DamagedDatabaseError:
-            pass
+            if not self._mends:
+                raise
+        if not self._mends:
+            raise DamagedDatabaseError(f"{self.config.database_path}: the database is gone")
         told = mend_database(self.config, self.clock)
         self._was_mended = self._was_mended or bool(told)
         if told:

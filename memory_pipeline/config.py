@@ -274,6 +274,16 @@ class Config:
         return self.state_path / "backups"
 
     @property
+    def users_path(self) -> Path:
+        """The state folders of the other users of a server, one each."""
+        return self.state_path / "users"
+
+    @property
+    def server_path(self) -> Path:
+        """What a server keeps for itself: hashes of tokens."""
+        return self.state_path / "server"
+
+    @property
     def set_aside_path(self) -> Path:
         """Damaged databases, and what a restored backup took the place of."""
         return self.state_path / "set-aside"
@@ -578,7 +588,7 @@ def _resolve_paths(config: Config, explicit_state_dir: str | None, environ: Mapp
 #: Folders of ours in the state folder.
 _STATE_FOLDERS = (
     *("baseline", "baseline.new", "baseline.old", "staging", "replaced", "kept", "tombstones"),
-    *("backups", "set-aside", "restoring", "logs", "packets", "memory-drafts", "sync-lists"),
+    *("backups", "set-aside", "restoring", "logs", "packets", "memory-drafts", "sync-lists", "users", "server"),
 )
 
 

@@ -22,6 +22,7 @@ from memory_pipeline.cli.place import EXIT_DONE, JSON_OPTION, Place
 from memory_pipeline.cli.run_commands import daemon, run_command, run_once, run_options, scan
 from memory_pipeline.cli.search_command import search
 from memory_pipeline.cli.seeing_commands import doctor, log, metrics, status
+from memory_pipeline.cli.serve_commands import serve
 from memory_pipeline.cli.service_commands import service
 from memory_pipeline.cli.state_commands import state
 from memory_pipeline.cli.thread_commands import threads
@@ -69,6 +70,7 @@ def cli(ctx: click.Context, /, config_path: str | None, state_dir: str | None, *
 cli.add_command(run_command)
 cli.add_command(daemon)
 cli.add_command(service)
+cli.add_command(serve)
 cli.add_command(scan)
 cli.add_command(threads)
 cli.add_command(memory)
