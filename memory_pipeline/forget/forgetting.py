@@ -212,11 +212,14 @@ class Forgetting:
             marks,
             read_database=self._store.forgetting.raw_bytes,
             database=self._config.database_path,
+            leave_out=[self._config.users_path],
         )
         homes = [self._config.sources.of(agent).home for agent in (Agent.CODEX, Agent.CLAUDE)]
         not_searched = [f"{home} (the session logs are the agent's own)" for home in homes if Path(home).exists()]
         if (workspace / ".git").exists():
             not_searched.append(f"{workspace / '.git'} (a version control that is not ours)")
+        if self._config.users_path.exists():
+            not_searched.append(f"{self._config.users_path} (what the other users of the server keep is theirs)")
         return Receipt(
             counts=counts,
             searched_for=marks.count,

@@ -151,7 +151,7 @@ async def _body_of(request: Request, endpoint: Endpoint) -> Any:
         return None
     raw = await request.body()
     try:
-        text = raw.decode("utf-8")
+        text = raw.decode("utf-8") or "{}"  # who asks for nothing in particular may leave the body out
         return msgspec.json.decode(text, type=endpoint.body)
     except msgspec.ValidationError as error:
         raise _unfit(f"the body does not fit: {error}") from None

@@ -8,6 +8,7 @@ from http import HTTPStatus
 from typing import Any
 
 import msgspec
+import msgspec.structs
 
 from memory_pipeline import __version__
 from memory_pipeline.web.answers import FaultAnswer
@@ -60,7 +61,8 @@ def _operation(endpoint: Endpoint, by_type: Mapping[int, Any]) -> dict[str, Any]
         "responses": _responses(endpoint, by_type),
     }
     if endpoint.body is not None:
-        operation["requestBody"] = {"required": True, "content": _json(by_type[id(endpoint.body)])}
+        must = any(field.required for field in msgspec.structs.fields(endpoint.body))
+        operation["requestBody"] = {"required": must, "content": _json(by_type[id(endpoint.body)])}
     return operation
 
 
