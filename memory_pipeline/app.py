@@ -32,6 +32,7 @@ from memory_pipeline.phase1.gates import apply_gates
 from memory_pipeline.phase1.imported import extract_imported
 from memory_pipeline.phase1.index import Discovery, Progress, index_rollouts
 from memory_pipeline.phase1.run import Phase1
+from memory_pipeline.phase1.submit import submit_task
 from memory_pipeline.phase2.consolidate import Phase2, Preview
 from memory_pipeline.phase2.findings import Finding
 from memory_pipeline.phase2.hand import Hand
@@ -39,7 +40,16 @@ from memory_pipeline.phase2.lint import lint
 from memory_pipeline.phase2.publish import OnStep
 from memory_pipeline.pipeline import PassOptions, Pipeline
 from memory_pipeline.recall.why import Explanation, explain, read_back
-from memory_pipeline.records import Agent, Draft, JournalRecord, Phase2Counts, Phase2Outcome, ReviewCounts, RunCounts
+from memory_pipeline.records import (
+    Agent,
+    Draft,
+    JournalRecord,
+    Phase2Counts,
+    Phase2Outcome,
+    ReviewCounts,
+    RunCounts,
+    SubmittedTask,
+)
 from memory_pipeline.redact import Redacted, redact
 from memory_pipeline.review.distill import Distillation, Distilled
 from memory_pipeline.review.files import FiledReview, FilesReport, write_session_files
@@ -253,6 +263,12 @@ class App:
         apply_gates(self.config, self.store, self.clock, force=force)
         return discovery
 
+    def submit_task(self, task: SubmittedTask) -> bool:
+        """Take in a task of another program; false when nothing of it is new. See phase1.submit.submit_task."""
+        is_new = submit_task(self.config, self.store, self.clock, task)
+        self.regate()
+        return is_new
+
     def take_in_hand(self, records: Sequence[JournalRecord]) -> Phase2Counts:
         """Write down what the person does, and take it in at once where no other run holds the workspace.
 
@@ -389,6 +405,7 @@ class App:
             Agent.CODEX: sources.codex.home,
             Agent.CLAUDE: sources.claude.home,
             Agent.JOURNAL: str(self.config.state_path),
+            Agent.TASK: str(self.config.state_path),
         }
         return EvidenceReader(homes, max_bytes=self.config.gates.max_rollout_bytes)
 

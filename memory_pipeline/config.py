@@ -61,12 +61,8 @@ class SourcesConfig:
     claude: SourceConfig = field(default_factory=lambda: SourceConfig(home="~/.claude"))
 
     def of(self, agent: Agent) -> SourceConfig:
-        """Return the table of one agent; the journal is our own and has none.
-
-        Raises:
-            KeyError: for an agent without a table.
-        """
-        return {Agent.CODEX: self.codex, Agent.CLAUDE: self.claude}[agent]
+        """Return the table of one agent; what stands in our own journal has none, and no home."""
+        return {Agent.CODEX: self.codex, Agent.CLAUDE: self.claude}.get(agent, SourceConfig())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

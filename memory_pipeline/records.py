@@ -14,6 +14,7 @@ class Agent(StrEnum):
     CODEX = "codex"
     CLAUDE = "claude"
     JOURNAL = "journal"
+    TASK = "task"  # another program, which submitted a task
 
 
 class Source(StrEnum):
@@ -89,6 +90,7 @@ class Gate(StrEnum):
     OVERSIZE = "oversize"
     UNREADABLE = "unreadable"
     EMPTY = "empty"
+    NOT_COMPLETED = "not_completed"
 
 
 class JobState(StrEnum):
@@ -417,6 +419,7 @@ class IndexedThread:
     last_error: str | None
     extracted: bool  # an outcome of phase one is stored
     no_output: bool  # and that outcome is no-output
+    task_status: SubmittedStatus | None = None  # of a submitted task
 
     @property
     def unpacks_past_limit(self) -> bool:
@@ -653,6 +656,56 @@ class JournalRecord:
     was: str = ""  # EDIT: what the memory said before
     was_condition: str = ""  # EDIT
     speaker: Speaker = Speaker.USER  # whose words an ADD are: the person's, or an extension's (tool)
+
+
+class SubmittedStatus(StrEnum):
+    """How far a task is that another program submitted."""
+
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SubmittedTask:
+    """A task that another program submitted, as a line of the journal tells it; a later line of it replaces that."""
+
+    task_id: str
+    scope: str  # a project's
+    goal: str  # what was wanted, redacted
+    result: str  # what came of it, redacted
+    status: SubmittedStatus
+    started_at: float
+    finished_at: float | None  # None while it runs
+    parent_task_id: str | None  # of a sub-task
+    continued_from: str | None  # the task that it goes on with
+    outside_context: bool  # something from outside the machine was used
+    received_at: float
+
+    @property
+    def thread_id(self) -> str:
+        """The id of its thread."""
+        return f"{TASK_THREAD_PREFIX}{self.task_id}"
+
+    @property
+    def is_external(self) -> bool:
+        """Whether what it says comes from elsewhere too: from outside, or from another task."""
+        return self.outside_context or self.parent_task_id is not None or self.continued_from is not None
+
+
+#: How the threads of submitted tasks are named.
+TASK_THREAD_PREFIX = "task-"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaskLine:
+    """A task in the journal and where it stands there."""
+
+    task: SubmittedTask
+    byte_start: int
+    byte_end: int  # exclusive, without the line end
+    line_sha256: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

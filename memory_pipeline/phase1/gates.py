@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from memory_pipeline.budget import can_never_pass, paid_hold, project_holds
 from memory_pipeline.clock import DAY_SECONDS, Clock
 from memory_pipeline.config import Config
-from memory_pipeline.records import Agent, Gate, IndexedThread, JobState, Source
+from memory_pipeline.records import Agent, Gate, IndexedThread, JobState, Source, SubmittedStatus
 from memory_pipeline.rollouts.codex_home import is_read_by_codex
 from memory_pipeline.store.store import Store
 
@@ -79,7 +79,9 @@ def first_gate(thread: IndexedThread, config: Config, conditions: Conditions) ->
         return Gate.UNREADABLE
     if thread.archived and not gates.include_archived:
         return Gate.ARCHIVED
-    if thread.source not in gates.sources:
+    if thread.task_status is not None and thread.task_status is not SubmittedStatus.COMPLETED:
+        return Gate.NOT_COMPLETED
+    if thread.task_status is None and thread.source not in gates.sources:
         return Gate.SOURCE
     if thread.prompt_count == 0:
         return Gate.NO_USER_MESSAGE
@@ -121,7 +123,9 @@ def _is_too_short(thread: IndexedThread, config: Config) -> bool:
         return False
     started_at = thread.started_at if thread.started_at is not None else thread.updated_at
     is_brief = thread.updated_at - started_at < config.gates.min_duration_seconds
-    return is_brief and thread.result_chars < config.gates.min_result_chars
+    says_little = thread.result_chars < config.gates.min_result_chars
+    # A program tells of every task, also of those in which nothing happened: both must be enough.
+    return is_brief or says_little if thread.agent is Agent.TASK else is_brief and says_little
 
 
 def _may_need_turn(thread: IndexedThread, gate: Gate | None) -> bool:

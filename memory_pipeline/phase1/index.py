@@ -15,6 +15,7 @@ from typing import NamedTuple
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config, is_default_home
 from memory_pipeline.errors import RolloutError, VanishedError
+from memory_pipeline.phase1.tasks import index_tasks
 from memory_pipeline.records import Agent, RolloutFile, SeenFile, ThreadFacts
 from memory_pipeline.rollouts.discover import ScanFolder, find_rollouts, home_problem
 from memory_pipeline.rollouts.lineage import OwnPart, current_file, own_start
@@ -38,7 +39,7 @@ _SEEN_STAMP = itemgetter(slice(SeenFile._fields.index("size"), SeenFile._fields.
 class Discovery:
     """What one look at the disk found."""
 
-    threads: int = 0  # rollouts on disk, one a thread
+    threads: int = 0  # rollouts on disk, one a thread, and submitted tasks
     opened: int = 0  # files that were new or changed, and so were read
     moved: int = 0
     vanished: int = 0
@@ -76,7 +77,7 @@ def index_rollouts(
     store.citations.count_threads(now=clock.now())
     store.threads.rescope(store.threads.scopes_with_remote())
     return Discovery(
-        threads=len(set(map(_THREAD_ID, listing.values()))),
+        threads=len(set(map(_THREAD_ID, listing.values()))) + index_tasks(config, store, clock),
         opened=len(changed),
         moved=len(moves),
         vanished=len(gone),

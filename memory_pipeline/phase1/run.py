@@ -33,6 +33,7 @@ from memory_pipeline.phase1.extract import check_answer, keep_earlier_entries, k
 from memory_pipeline.phase1.gates import apply_gates
 from memory_pipeline.phase1.index import Discovery, Progress, index_rollouts
 from memory_pipeline.phase1.scopes import TurnScopes
+from memory_pipeline.phase1.tasks import one_memory
 from memory_pipeline.records import (
     Agent,
     ClaimOutcome,
@@ -325,6 +326,7 @@ class Phase1:
         answer = self._extract(sent, deadline=time.monotonic() + self._deadline_seconds())
         if sent is not evidence:
             answer = dataclasses.replace(answer, saw_all_rows=False)
+        answer = one_memory(answer, evidence)
         extraction = check_answer(answer, evidence, scope_at=TurnScopes(self._store, thread).at)
         earlier = self._store.extractions.get(thread.thread_id)
         if extraction.coverage is Coverage.PARTIAL:

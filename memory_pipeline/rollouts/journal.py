@@ -24,11 +24,15 @@ from memory_pipeline.records import (
     JournalLine,
     JournalRecord,
     Speaker,
+    SubmittedTask,
 )
+from memory_pipeline.rollouts.task_lines import decode_task, encode_task
 from memory_pipeline.rollouts.times import to_seconds
 
 #: Whether a text holds what must go.
 Holds = Callable[[str], bool]
+#: What stays of a submitted task whose line has this hash; None for nothing of it.
+RemainsOfTask = Callable[[SubmittedTask, str], SubmittedTask | None]
 
 #: The thread of all that the person did by hand.
 JOURNAL_THREAD = "journal"
@@ -57,7 +61,15 @@ class Journal:
             OSError: they can't be written.
             LockedError: another program has been writing for a long time.
         """
-        if not records:
+        self.append_lines([_encode(record) for record in records])
+
+    def append_lines(self, lines: Sequence[bytes]) -> None:
+        """Write lines at the end in the same way; each is whole, without its end.
+
+        Raises:
+            OSError, LockedError: as append.
+        """
+        if not lines:
             return
         make_private_folder(self.path.parent)
         with self.lock():
@@ -66,18 +78,25 @@ class Journal:
             )
             try:
                 # A line that a crash cut off must not swallow the next one.
-                text = b"".join(_encode(record) + b"\n" for record in records)
+                text = b"".join(line + b"\n" for line in lines)
                 _write_all(descriptor, text if _ends_in_newline(descriptor) else b"\n" + text)
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
             sync_folder(self.path.parent)
 
-    def rewrite(self, remains_of: Callable[[JournalRecord], JournalRecord | None], *, holds: Holds) -> int:
+    def rewrite(
+        self,
+        remains_of: Callable[[JournalRecord], JournalRecord | None],
+        *,
+        holds: Holds,
+        remains_of_task: RemainsOfTask = lambda task, _line_sha256: task,
+    ) -> int:
         """Blank what must go, in place: ``remains_of`` gives what stays of a record, None for nothing of it.
 
-        A line keeps its length where what stays fits into it, so that the byte ranges of the others hold. A line that
-        is no record goes when its text ``holds`` what must go, or is torn. Returns how many lines were changed.
+        A line keeps its length where what stays fits into it, so that the byte ranges of the others hold.
+        ``remains_of_task`` says the same of a submitted task, given its line's hash. Another line that is no record
+        goes when its text ``holds`` what must go, or is torn. Returns how many lines were changed.
 
         Raises:
             OSError, LockedError: it can't be written; nothing was changed.
@@ -86,7 +105,7 @@ class Journal:
             return 0
         with self.lock():
             before = self.path.read_bytes().split(b"\n")
-            after = [_rewritten(raw, remains_of, holds) for raw in before]
+            after = [_rewritten(raw, remains_of, holds, remains_of_task) for raw in before]
             changed = sum(old != new for old, new in zip(before, after, strict=True))
             if changed:
                 write_whole(self.path, b"\n".join(after))
@@ -123,6 +142,11 @@ class Journal:
         return _first_of_each(lines)
 
 
+def is_readable(raw: bytes) -> bool:
+    """Whether a line of the journal tells something."""
+    return decode_record(raw) is not None or decode_task(raw) is not None
+
+
 def decode_record(raw: bytes) -> JournalRecord | None:
     """Read one line of the journal; None when it is torn, or no record of ours."""
     try:
@@ -147,7 +171,16 @@ def decode_record(raw: bytes) -> JournalRecord | None:
         return None
 
 
-def _rewritten(raw: bytes, remains_of: Callable[[JournalRecord], JournalRecord | None], holds: Holds) -> bytes:
+def _rewritten(
+    raw: bytes,
+    remains_of: Callable[[JournalRecord], JournalRecord | None],
+    holds: Holds,
+    remains_of_task: RemainsOfTask,
+) -> bytes:
+    task = decode_task(raw)
+    if task is not None:
+        left = remains_of_task(task, hashlib.sha256(raw).hexdigest())
+        return raw if left == task else (b"" if left is None else encode_task(left)).ljust(len(raw))
     record = decode_record(raw)
     if record is not None:
         remains = remains_of(record)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database, Migrations
 
 #: How many steps there are; stands in ``PRAGMA user_version`` once all are applied.
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -66,6 +66,11 @@ def schema_steps() -> Migrations:
     def search(database: Database) -> None:
         for statement in _search_index():
             database.execute(statement)
+
+    @steps()
+    def submitted_tasks(database: Database) -> None:
+        # How far a task is that another program submitted.
+        database.execute("ALTER TABLE threads ADD COLUMN task_status TEXT")
 
     return steps
 

@@ -25,6 +25,7 @@ from memory_pipeline.store.opening import enter
 from memory_pipeline.store.overview import Overview
 from memory_pipeline.store.search import Search
 from memory_pipeline.store.session_files import SessionFiles
+from memory_pipeline.store.tasks import SubmittedTasks
 from memory_pipeline.store.threads import Threads
 from memory_pipeline.store.upkeep import Upkeep
 
@@ -67,6 +68,7 @@ class Store:
         self.memories = Memories(self._connect)
         self.journal = JournalEntries(self._connect)
         self.imported = ImportedThreads(self._connect)
+        self.submitted = SubmittedTasks(self._connect)
         self.ledger = Ledger(self._connect)
         self.chronicle = Chronicle(self._connect)
         self.overview = Overview(self._connect)

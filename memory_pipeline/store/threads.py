@@ -18,6 +18,7 @@ from memory_pipeline.records import (
     RolloutFile,
     SeenFile,
     Source,
+    SubmittedStatus,
     ThreadFacts,
 )
 from memory_pipeline.redact import redact
@@ -90,7 +91,7 @@ class Threads:
             if not other_file_owns:
                 if row is not None and row["rollout_path"] != file.path and not row["present"]:
                     _move_evidence(connection, facts.thread_id, row["rollout_path"], file.path)
-                _upsert_thread(connection, file, facts, scope, updated_at, now)
+                upsert_thread(connection, file, facts, scope, updated_at, now)
                 if row is None:
                     note(connection, facts.thread_id, Happened.INDEXED, now=now)
                 elif row["content_digest"] != facts.content_digest and not is_shared_out:
@@ -133,7 +134,7 @@ class Threads:
                     (reason, thread_id, file.path),
                 )
             else:
-                _upsert_thread(connection, file, _no_facts(file), scope, file.mtime_ns / 1e9, now, index_error=reason)
+                upsert_thread(connection, file, _no_facts(file), scope, file.mtime_ns / 1e9, now, index_error=reason)
                 note(connection, thread_id, Happened.INDEXED, now=now)
 
     def record_move(self, file: RolloutFile, old: SeenFile, *, now: float | None = None) -> None:
@@ -281,7 +282,7 @@ def _upsert_file(connection: sqlite3.Connection, file: RolloutFile, thread_id: s
     )
 
 
-def _upsert_thread(
+def upsert_thread(
     connection: sqlite3.Connection,
     file: RolloutFile,
     facts: ThreadFacts,
@@ -290,6 +291,7 @@ def _upsert_thread(
     now: float,
     index_error: str | None = None,
 ) -> None:
+    """Store the row of a thread; ``file`` is where its words stand."""
     columns = {
         "thread_id": facts.thread_id,
         "agent": facts.agent,
@@ -479,6 +481,7 @@ def _thread(row: sqlite3.Row) -> IndexedThread:
         last_error=row["last_error"],
         extracted=bool(row["extracted"]),
         no_output=bool(row["no_output"]),
+        task_status=SubmittedStatus(row["task_status"]) if row["task_status"] else None,
     )
 
 

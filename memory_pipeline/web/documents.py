@@ -18,6 +18,8 @@ from memory_pipeline.records import (
     DraftLabel,
     EntryKind,
     EvidenceLine,
+    Gate,
+    JobState,
     Memory,
     MemoryStatus,
     OperationKind,
@@ -26,6 +28,7 @@ from memory_pipeline.records import (
     ReviewStatus,
     RunCounts,
     Speaker,
+    SubmittedStatus,
 )
 from memory_pipeline.rollouts.readback import EvidenceState
 
@@ -279,6 +282,41 @@ class RunDocument:
     phase2: Phase2Document
     drafts_waiting: int
     problems: list[str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LogRow:
+    """What became of one task; ``why`` says what holds it back, or what went wrong."""
+
+    task_id: str
+    thread_id: str
+    scope: str
+    title: str | None
+    status: SubmittedStatus | None
+    started_at: Moment | None
+    finished_at: Moment | None
+    external_context: bool
+    state: JobState
+    gate: Gate | None
+    why: str | None
+    retry_at: Moment | None
+    memories: list[str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LogDocument:
+    """What became of the tasks; ``total`` counts those past the limit too."""
+
+    tasks: list[LogRow]
+    total: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaskDocument:
+    """A task that was taken in; ``is_new`` is false where it said just what was known."""
+
+    task: LogRow
+    is_new: bool
 
 
 def memory_document(memory: Memory) -> MemoryDocument:

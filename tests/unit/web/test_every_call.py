@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from served import Served, code_of
+from submitted import task
 
 from memory_pipeline.web.calls import ENDPOINTS
 from memory_pipeline.web.endpoints import Endpoint
@@ -169,5 +170,6 @@ def _needed_body(endpoint: Endpoint) -> Any:
         "decideDraft": {"decision": "approve"},
         "noteDraft": {"note": "later"},
         "forget": {"match": "tabs"},
+        "submitTask": task(),
     }
     return bodies.get(endpoint.name, _body(endpoint))

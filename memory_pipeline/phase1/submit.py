@@ -1,0 +1,48 @@
+"""Taking in a task that another program submits: into the journal first, then into the index."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from memory_pipeline.clock import Clock
+from memory_pipeline.config import Config
+from memory_pipeline.errors import UsageError
+from memory_pipeline.phase1.tasks import index_tasks
+from memory_pipeline.records import SubmittedTask
+from memory_pipeline.redact import redact
+from memory_pipeline.rollouts.journal import Journal
+from memory_pipeline.rollouts.task_lines import digest_of, encode_task
+from memory_pipeline.store.store import Store
+from memory_pipeline.tombstones import TombstoneFolder
+
+
+class ForgottenTaskError(UsageError):
+    """The person had this task, or words of it, forgotten."""
+
+
+def submit_task(config: Config, store: Store, clock: Clock, task: SubmittedTask) -> bool:
+    """Take in a task, masked; false when it says just what is known of it.
+
+    Raises:
+        ForgottenTaskError: it, or what it says, was forgotten.
+        OSError, LockedError, StoreError: it can't be written.
+    """
+    masked = dataclasses.replace(task, goal=redact(task.goal).text, result=redact(task.result).text)
+    _refuse_forgotten(config, masked)
+    known = store.submitted.places().get(masked.thread_id)
+    if known is not None and known.present and known.digest == digest_of(masked):
+        return False
+    Journal(config.journal_path).append_lines([encode_task(masked)])
+    index_tasks(config, store, clock)
+    return True
+
+
+def _refuse_forgotten(config: Config, task: SubmittedTask) -> None:
+    tombstones = TombstoneFolder(config.tombstones_path).current()
+    if tombstones.is_empty:
+        return
+    says_it = tombstones.has_said(task.thread_id, task.goal) or tombstones.has_said(task.thread_id, task.result)
+    if tombstones.has_thread(task.thread_id) or says_it:
+        raise ForgottenTaskError("this task was forgotten, and is not taken in again")
+    if tombstones.holds_words(task.goal, task.result, task.scope):
+        raise ForgottenTaskError("the task holds words that were forgotten for good, so it is not taken in")
