@@ -69,6 +69,7 @@ class Plan:
             "summaries": len(erasure.remains),
             "history": len(erasure.operations) + len(erasure.images),
             "journal_lines": len(self.journal_records),
+            "settings": len(erasure.settings),
             "handbook_lines": len(self.found.handbook_lines),
             "notes": len(self.found.notes),
             "review_files": len(self.review_files),

@@ -51,7 +51,11 @@ class Hand:
         tombstones = self._tombstones.current()
         if tombstones.is_empty:
             return 0
-        return self.journal.rewrite(lambda record: left_of(record, tombstones), holds=tombstones.holds_words)
+        return self.journal.rewrite(
+            lambda record: left_of(record, tombstones),
+            holds=tombstones.holds_words,
+            drops=lambda record: tombstones.takes_settings(record.target, at=record.at),
+        )
 
     def write_down_rebuilt(self, baseline: Baseline, *, published_at: float) -> int:
         """Append to the journal what MEMORY.md told and a database that was made anew does not know; returns how much.
