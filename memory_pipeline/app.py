@@ -62,6 +62,7 @@ from memory_pipeline.safekeeping.recover import is_lost, mend_database
 from memory_pipeline.safekeeping.restore import finish_restoring
 from memory_pipeline.safekeeping.upkeep import keep_up
 from memory_pipeline.seeing.metrics import metrics_text, write_textfile
+from memory_pipeline.settings import Settings
 from memory_pipeline.store.store import Store
 from memory_pipeline.tombstones import TombstoneFolder
 
@@ -92,7 +93,8 @@ class App:
             StoreError: the state folder or its database can't be opened.
             LockedError: the database must be mended, and another process still uses it.
         """
-        self.config = config
+        self.config = config  # with what was set for the whole, once the store is open
+        self._written_config = config
         self.clock = clock or SystemClock()
         self.stop = stop or threading.Event()
         self._environ = os.environ if environ is None else environ
@@ -107,6 +109,7 @@ class App:
         self._mends = mends
         self.store = self._open_store()
         try:
+            self._take_settings()
             self.forgetting().bring_in_line_if_due()
         except BaseException:
             self.store.close()
@@ -127,12 +130,15 @@ class App:
             self._given_extractor.close()
 
     def _close_what_uses_the_store(self) -> None:
+        self._close_models()
+        self.store.close()
+
+    def _close_models(self) -> None:
         if self._extractor is not None and self._extractor is not self._given_extractor:
             self._extractor.close()
         if self._tool_model is not None:
             self._tool_model.close()
         self._extractor, self._tool_model = self._given_extractor, None
-        self.store.close()
 
     def run_once(
         self, options: PassOptions, *, on_index: Progress | None = None, on_extract: Progress | None = None
@@ -187,11 +193,25 @@ class App:
         return self._run_once(options, on_index, on_extract)
 
     def _run_once(self, options: PassOptions, on_index: Progress | None, on_extract: Progress | None) -> RunCounts:
+        self._take_settings()
         self.forgetting().bring_in_line_if_due()  # a backup may have been put back since the last pass
         hints = self.check_workspace(publishes=options.phase2, adopt=options.adopt)
         counts = self._pipeline().run_once(options, on_index=on_index, on_extract=on_extract)
         self.store.chronicle.trim(now=self.clock.now())
         return _with_problems(counts, before=(*hints, *keep_up(self.config, self.store, self.clock)))
+
+    def settings(self) -> Settings:
+        """Return what a person sets and unsets."""
+        return Settings(self._written_config, self.store, self.clock)
+
+    def _take_settings(self) -> None:
+        """Let what was set for the whole hold; also what only the journal knows, since the database was made anew."""
+        settings = self.settings()
+        settings.catch_up()
+        config = settings.in_force().config_for()
+        if config.model != self.config.model:
+            self._close_models()  # they are built anew, for the other model
+        self.config = config
 
     def _write_metrics(self, counts: RunCounts) -> str | None:
         """Write the figures of the pass, if they are asked for; returns why they could not be written."""
@@ -317,6 +337,7 @@ class App:
 
     def regate(self) -> None:
         """Gate again after a person changed a switch."""
+        self._take_settings()
         apply_gates(self.config, self.store, self.clock, force=False)
 
     def review(self) -> Review:
@@ -345,7 +366,8 @@ class App:
         known = self.store.extractions.get(kept.session_id)
         wanted = scope or (thread.scope if thread is not None else None)
         is_from_log = known is not None and (thread is None or thread.rollout_path != str(kept.path))
-        if wanted is None or is_from_log or not self.config.settings.generate_memories:
+        may_generate = self.settings().in_force().may_generate(scope=wanted, thread_id=kept.session_id)
+        if wanted is None or is_from_log or not may_generate:
             return kept
         self.store.imported.begin(kept.session_id, packet_path=str(kept.path), scope=wanted, now=self.clock.now())
         thread = self.store.threads.get(kept.session_id)

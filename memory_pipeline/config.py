@@ -9,7 +9,7 @@ import math
 import os
 import shlex
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import UnionType
@@ -218,6 +218,7 @@ class Config:
     logging: LoggingConfig = field(default_factory=LoggingConfig)
     metrics: MetricsConfig = field(default_factory=MetricsConfig)
     path: str | None = field(default=None, metadata={"internal": True})
+    written: frozenset[str] = field(default=frozenset(), metadata={"internal": True})  # keys that stand in the file
 
     @property
     def state_path(self) -> Path:
@@ -321,7 +322,59 @@ def parse_config(text: str, path: Path) -> Config:
         raise ConfigError(f"{path}: not valid TOML: {error}") from error
     config: Config = _read_table(Config, table, "", path)
     _check_values(config, path)
-    return dataclasses.replace(config, path=str(path))
+    return dataclasses.replace(config, path=str(path), written=frozenset(_written_keys(table)))
+
+
+def checked_value(dotted: str, value: Any, origin: str) -> Any:
+    """Return the value of one key if it may stand in a configuration by itself; a list becomes a tuple.
+
+    Raises:
+        ConfigError: it does not fit; the message begins with ``origin``.
+    """
+    checked = _checked_value(_kind_of(dotted), value, dotted, origin)
+    _check_values(with_values(Config(), {dotted: checked}), origin)
+    return checked
+
+
+def value_of_text(dotted: str, text: str) -> Any:
+    """Read a value as somebody types it: true, on, off, a number, a list with commas. What is none of it stays text."""
+    kind = _kind_of(dotted)
+    if kind is bool:
+        return {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}.get(
+            text.strip().lower(), text
+        )
+    if get_origin(kind) is tuple:
+        return [item.strip() for item in text.split(",") if item.strip()]
+    if kind in (int, float):
+        for read in (int, float):
+            try:
+                return read(text)
+            except ValueError:
+                continue
+    return text
+
+
+def with_values(config: Config, values: Mapping[str, Any]) -> Config:
+    """Return a configuration in which these keys of its tables have these values; they were checked before."""
+    tables: dict[str, dict[str, Any]] = {}
+    for dotted, value in values.items():
+        table, _, key = dotted.rpartition(".")
+        tables.setdefault(table, {})[key] = value
+    whole = tables.pop("", {})
+    changed = {name: dataclasses.replace(value_in(config, name), **keys) for name, keys in tables.items()}
+    return dataclasses.replace(config, **whole, **changed)
+
+
+def value_in(config: Config, dotted: str) -> Any:
+    """Return the value of one key.
+
+    Raises:
+        AttributeError: there is no such key.
+    """
+    value: Any = config
+    for part in dotted.split("."):
+        value = getattr(value, part)
+    return value
 
 
 def user_config_path() -> Path:
@@ -382,6 +435,21 @@ def as_table(config: Any) -> dict[str, Any]:
     return table
 
 
+def _written_keys(table: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _written_keys(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}"
+
+
+def _kind_of(dotted: str) -> Any:
+    kind: Any = Config
+    for part in dotted.split("."):
+        kind = get_type_hints(kind)[part]
+    return kind
+
+
 def _find_config(explicit_path: str | None, environ: Mapping[str, str]) -> Path | None:
     for origin, name in (("--config", explicit_path), (CONFIG_ENV, environ.get(CONFIG_ENV))):
         if name:
@@ -438,6 +506,16 @@ def _read_table(record: type, table: Mapping[str, Any], prefix: str, path: Path)
     return record(**values)
 
 
+def nearest_key(dotted: str, known: Collection[str]) -> str | None:
+    """Return which of the known keys somebody who wrote ``dotted`` means most likely."""
+    tail = dotted.rsplit(".", 1)[-1]
+    near = [name for name in known if name.rsplit(".", 1)[-1] == tail]
+    near = near or difflib.get_close_matches(dotted, known, n=1, cutoff=0.5)
+    tails = {name.rsplit(".", 1)[-1]: name for name in known}
+    near = near or [tails[found] for found in difflib.get_close_matches(tail, tails, n=1, cutoff=0)]
+    return near[0] if near else None
+
+
 def _nearest(dotted: str, prefix: str, specs: Mapping[str, Any]) -> str:
     known = key_names()
     tail = dotted.rsplit(".", 1)[-1]
@@ -449,7 +527,7 @@ def _nearest(dotted: str, prefix: str, specs: Mapping[str, Any]) -> str:
     return f"; the nearest known key is {near[0]}" if near else f"; known keys are {', '.join(known)}"
 
 
-def _checked_value(kind: Any, value: Any, dotted: str, path: Path) -> Any:
+def _checked_value(kind: Any, value: Any, dotted: str, path: Path | str) -> Any:
     if get_origin(kind) is tuple:
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
             return tuple(value)
@@ -523,21 +601,13 @@ _AT_LEAST: Mapping[str, float] = {
 }
 
 
-def _check_values(config: Config, path: Path) -> None:
-    table = as_table(config)
-
-    def value_of(dotted: str) -> Any:
-        value: Any = table
-        for part in dotted.split("."):
-            value = value[part]
-        return value
-
+def _check_values(config: Config, path: Path | str) -> None:
     for dotted, choices in _CHOICES.items():
-        if value_of(dotted) not in choices:
-            raise ConfigError(f"{path}: {dotted} must be one of {', '.join(choices)}, not {value_of(dotted)!r}")
+        if value_in(config, dotted) not in choices:
+            raise ConfigError(f"{path}: {dotted} must be one of {', '.join(choices)}, not {value_in(config, dotted)!r}")
     for dotted, least in _AT_LEAST.items():
-        if value_of(dotted) < least:
-            raise ConfigError(f"{path}: {dotted} must be at least {least:g}, not {value_of(dotted)!r}")
+        if value_in(config, dotted) < least:
+            raise ConfigError(f"{path}: {dotted} must be at least {least:g}, not {value_in(config, dotted)!r}")
     if config.gates.min_rate_limit_remaining_percent > 100:
         raise ConfigError(f"{path}: gates.min_rate_limit_remaining_percent must be at most 100")
     known = [source.value for source in Source if source not in (Source.OWN, Source.SUBAGENT)]
@@ -553,7 +623,7 @@ def _check_values(config: Config, path: Path) -> None:
         raise ConfigError(f"{path}: review.collaborator is no command line: {error}") from error
 
 
-def _check_base_url(base_url: str, path: Path) -> None:
+def _check_base_url(base_url: str, path: Path | str) -> None:
     if not base_url:
         return
     try:

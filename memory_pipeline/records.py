@@ -420,6 +420,12 @@ class IndexedThread:
     extracted: bool  # an outcome of phase one is stored
     no_output: bool  # and that outcome is no-output
     task_status: SubmittedStatus | None = None  # of a submitted task
+    keeps_words: bool = False  # what it said stays though its gate would withdraw it: a whole project is switched off
+
+    @property
+    def is_withdrawn(self) -> bool:
+        """Whether its gate withdraws what it said."""
+        return self.gate in WITHDRAWING_GATES and not self.keeps_words
 
     @property
     def unpacks_past_limit(self) -> bool:
@@ -443,7 +449,7 @@ class IndexedThread:
     @property
     def state(self) -> JobState:
         """The state as it is shown: the last stored outcome, or ``gated`` while a gate holds back what has none."""
-        if self.gate in WITHDRAWING_GATES:
+        if self.is_withdrawn:
             return JobState.GATED
         if self.job_state in (JobState.RUNNING, JobState.DONE, JobState.NO_OUTPUT):
             return self.job_state
@@ -456,7 +462,8 @@ class IndexedThread:
 
 #: Why reading a log stopped early: it has more plain text than it may have. One of ``skipped_lines``.
 PAST_LIMIT = "past_limit"
-#: Gates that turn a thread ``gated`` whatever was extracted, and withdraw its entries while they stand.
+#: Gates that turn a thread ``gated`` whatever was extracted, and withdraw its entries while they stand; see
+#: ``keeps_words`` for when they don't.
 WITHDRAWING_GATES = frozenset({Gate.DISABLED, Gate.POLLUTED, Gate.OWN_RUN, Gate.SUBAGENT})
 
 
@@ -706,6 +713,17 @@ class TaskLine:
     byte_start: int
     byte_end: int  # exclusive, without the line end
     line_sha256: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SettingRecord:
+    """One setting that the person gave a value, or took it from."""
+
+    record_id: str
+    target: str  # the whole, a project's scope, or a thread; see settings
+    key: str  # of the configuration, dotted
+    value: str | None  # JSON; None: the next wider one holds
+    at: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

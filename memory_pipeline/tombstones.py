@@ -47,6 +47,8 @@ class TombstoneKind(StrEnum):
     RECORD = "record"  # a line of the journal, by the id of its record
     TEXT = "text"  # a statement or title that nothing left tells, by its words in a row: known where files come back
     WORDS = "words"  # words in a row: whatever holds them is never remembered again
+    SETTINGS = "settings"  # a project or thread, by the target of its settings: what was set for it so far goes
+    SWITCH = "switch"  # what one of those switches said: it stays so, unseen, until a person sets it anew
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,6 +67,11 @@ def line_value(thread_id: str, line_sha256: str) -> str:
 def said_value(thread_id: str, text: str) -> str:
     """Return what names a line of a thread's log by its words: a log may be written anew, with other times in it."""
     return f"{thread_id}\x1f{' '.join(tokens_of(text))}"
+
+
+def switch_value(target: str, key: str, value: str) -> str:
+    """Return what names a switch of a project or thread in one position."""
+    return f"{target}\x1f{key}\x1f{value}"
 
 
 def tokens_of(text: str) -> list[str]:
@@ -154,6 +161,30 @@ class Tombstones:
     def spares(self, entry_id: str) -> bool:
         """Whether an entry stays though a line that it rests on was forgotten."""
         return self._has(TombstoneKind.SPARED, entry_id)
+
+    def takes_settings(self, *targets: str | None, at: float) -> bool:
+        """Whether what was set for one of these at that time was forgotten."""
+        return any(
+            one.at >= at and target is not None and one.has(TombstoneKind.SETTINGS, target)
+            for one in self._forgettings
+            if TombstoneKind.SETTINGS in one.hashes
+            for target in targets
+        )
+
+    @property
+    def holds_switches(self) -> bool:
+        """Whether any switch of something forgotten stays as it was."""
+        return any(TombstoneKind.SWITCH in one.hashes for one in self._forgettings)
+
+    def switch(self, target: str, key: str, positions: Iterable[str]) -> str | None:
+        """Return in which of its positions a switch was when its project or thread was last forgotten, if in any."""
+        found = [
+            (one.at, position)
+            for position in positions
+            for one in self._forgettings
+            if one.has(TombstoneKind.SWITCH, switch_value(target, key, position))
+        ]
+        return max(found)[1] if found else None
 
     def holds_words(self, *texts: str | None) -> bool:
         """Whether a text holds words that must never be remembered."""

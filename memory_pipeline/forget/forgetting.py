@@ -79,6 +79,7 @@ class Plan:
             "summaries": len(erasure.remains),
             "history": len(erasure.operations) + len(erasure.images),
             "journal_lines": len(self.journal_records) + len(self.journal_tasks),
+            "settings": len(erasure.settings),
             "handbook_lines": len(self.found.handbook_lines),
             "notes": len(self.found.notes),
             "review_files": len(self.review_files),

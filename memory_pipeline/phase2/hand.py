@@ -55,6 +55,7 @@ class Hand:
         return self.journal.rewrite(
             lambda record: left_of(record, tombstones),
             holds=tombstones.holds_words,
+            drops=lambda record: tombstones.takes_settings(record.target, at=record.at),
             remains_of_task=lambda task, line: None if is_forgotten_task(task, line, tombstones) else task,
         )
 

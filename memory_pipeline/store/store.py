@@ -25,6 +25,7 @@ from memory_pipeline.store.opening import enter
 from memory_pipeline.store.overview import Overview
 from memory_pipeline.store.search import Search
 from memory_pipeline.store.session_files import SessionFiles
+from memory_pipeline.store.settings import SettingRows
 from memory_pipeline.store.tasks import SubmittedTasks
 from memory_pipeline.store.threads import Threads
 from memory_pipeline.store.upkeep import Upkeep
@@ -73,6 +74,7 @@ class Store:
         self.chronicle = Chronicle(self._connect)
         self.overview = Overview(self._connect)
         self.search = Search(self._connect)
+        self.settings = SettingRows(self._connect)
         self.forgetting = Forgetting(self._connect)
         self.upkeep = Upkeep(self._connect, path)
         try:

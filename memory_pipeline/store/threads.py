@@ -9,6 +9,7 @@ from functools import partial
 import orjson
 
 from memory_pipeline.records import (
+    PROJECT_SCOPE_PREFIX,
     Agent,
     Gate,
     Happened,
@@ -25,6 +26,7 @@ from memory_pipeline.redact import redact
 from memory_pipeline.store.chronicle import note
 from memory_pipeline.store.citations import store_citations
 from memory_pipeline.store.connection import immediate
+from memory_pipeline.store.settings import follow_scope
 
 _SELECT_THREAD = """
     SELECT t.*, j.state AS job_state, j.source_digest, j.attempts, j.retry_at, j.last_error,
@@ -235,6 +237,8 @@ class Threads:
                     for thread_id in (row["thread_id"], *_journals(connection)):
                         move_entries(connection, thread_id, old_scope=row["scope"], new_scope=scope)
                         moved_threads.append(thread_id)
+                    follow_scope(connection, row["scope"], scope)
+                follow_scope(connection, f"{PROJECT_SCOPE_PREFIX}{cwd}", scope)
             # Only now: two threads that one memory rests on may have moved one after the other.
             unlink_strays(connection, moved_threads)
 
@@ -482,6 +486,7 @@ def _thread(row: sqlite3.Row) -> IndexedThread:
         extracted=bool(row["extracted"]),
         no_output=bool(row["no_output"]),
         task_status=SubmittedStatus(row["task_status"]) if row["task_status"] else None,
+        keeps_words=bool(row["keeps_words"]),
     )
 
 

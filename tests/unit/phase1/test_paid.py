@@ -261,8 +261,12 @@ class Inner:
     def __init__(self) -> None:
         self.ask: Callable[..., Any] = lambda **_: None
         self.closed = 0
+        self.asked_models: list[str | None] = []
 
-    def extract(self, _evidence: Evidence, *, deadline: float | None = None) -> ExtractionAnswer:
+    def extract(
+        self, _evidence: Evidence, *, deadline: float | None = None, model: str | None = None
+    ) -> ExtractionAnswer:
+        self.asked_models.append(model)
         self.ask(input_tokens=10, output_tokens=10)
         return ExtractionAnswer(rollout_summary="s", rollout_slug="s", tasks=())
 
