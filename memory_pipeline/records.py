@@ -7,23 +7,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-
-class Agent(StrEnum):
-    """Who wrote a log."""
-
-    CODEX = "codex"
-    CLAUDE = "claude"
-    JOURNAL = "journal"
-
-
-class Source(StrEnum):
-    """How a session ran, as its own log says."""
-
-    INTERACTIVE = "interactive"
-    HEADLESS = "headless"
-    SUBAGENT = "subagent"
-    OWN = "own"
-    OTHER = "other"
+# Told here too: most rooms know them from here.
+from memory_pipeline.kinds import PROJECT_SCOPE_PREFIX as PROJECT_SCOPE_PREFIX  # noqa: PLC0414
+from memory_pipeline.kinds import STATED_KINDS as STATED_KINDS  # noqa: PLC0414
+from memory_pipeline.kinds import USER_SCOPE as USER_SCOPE  # noqa: PLC0414
+from memory_pipeline.kinds import Agent as Agent  # noqa: PLC0414
+from memory_pipeline.kinds import EntryKind as EntryKind  # noqa: PLC0414
+from memory_pipeline.kinds import MemoryStatus as MemoryStatus  # noqa: PLC0414
+from memory_pipeline.kinds import Source as Source  # noqa: PLC0414
 
 
 class Speaker(StrEnum):
@@ -103,20 +94,6 @@ class JobState(StrEnum):
     GATED = "gated"
 
 
-class EntryKind(StrEnum):
-    """What sort of statement an entry or a memory is."""
-
-    PREFERENCE = "preference"
-    DECISION = "decision"
-    PROCEDURE = "procedure"
-    KNOWLEDGE = "knowledge"
-    FAILURE = "failure"
-
-
-#: Kinds that rest on the person's word: each needs an evidence line spoken by the user.
-STATED_KINDS = frozenset({EntryKind.PREFERENCE, EntryKind.DECISION, EntryKind.PROCEDURE})
-
-
 class TaskOutcome(StrEnum):
     """How one task of a session ended."""
 
@@ -124,18 +101,6 @@ class TaskOutcome(StrEnum):
     PARTIAL = "partial"
     FAIL = "fail"
     UNCERTAIN = "uncertain"
-
-
-class MemoryStatus(StrEnum):
-    """Whether a memory is told as current."""
-
-    ACTIVE = "active"
-    SUPERSEDED = "superseded"
-    RETIRED = "retired"
-
-
-USER_SCOPE = "user"
-PROJECT_SCOPE_PREFIX = "project:"
 
 
 class Event(NamedTuple):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -14,11 +12,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from memory_pipeline.config import Config, load_config
 from memory_pipeline.errors import UsageError
 
 if TYPE_CHECKING:
     from memory_pipeline.app import App
+    from memory_pipeline.config import Config
 
 T = TypeVar("T")
 
@@ -39,10 +37,14 @@ class Place:
 
     def load(self) -> Config:
         """Read the configuration."""
+        from memory_pipeline.config import load_config
+
         return load_config(self.config_path, self.state_dir)
 
     def command(self, words: str) -> str:
         """Return how to call a command for this same place, to show to the person."""
+        import shlex
+
         parts = [_program()]
         if self.config_path:
             parts += ["--config", shlex.quote(self.config_path)]
@@ -53,6 +55,9 @@ class Place:
 
 def _program() -> str:
     """Return how this program was called, so that what we print can be typed as it stands."""
+    import shlex
+    import shutil
+
     called = Path(sys.argv[0])
     if called.name == "__main__.py":
         return f"{shlex.quote(sys.executable)} -m memory_pipeline"
