@@ -767,6 +767,7 @@ class Happened(StrEnum):
     DISABLED = "disabled"  # the person keeps it out
     ENABLED = "enabled"  # the person lets it count again
     FORGOTTEN = "forgotten"  # the person had it forgotten
+    GIVEN = "given"  # memories were given to it at its start
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -777,7 +778,8 @@ class ChronicleLine:
     thread_id: str
     what: Happened
     gate: Gate | None = None  # GATED
-    count: int | None = None  # SUCCEEDED, WITHDRAWN: entries; CLAIMED, TAKEN_OVER, FAILED, EXHAUSTED: tries used
+    # SUCCEEDED, WITHDRAWN: entries; GIVEN: memories; CLAIMED, TAKEN_OVER, FAILED, EXHAUSTED: tries used
+    count: int | None = None
     reason: str | None = None  # FAILED, EXHAUSTED
 
 

@@ -21,6 +21,7 @@ _PLACES: Mapping[str, tuple[str, ...]] = {
     "threads": ("thread_commands:threads",),
     "memory": ("memory_commands:memory", "hand_commands", "history_commands", "distill_command"),
     "search": ("search_command:search",),
+    "context": ("context_command:context",),
     "drafts": ("draft_commands:drafts", "decide_commands"),
     "packet": ("packet_commands:packet",),
     "forget": ("forget_commands:forget",),

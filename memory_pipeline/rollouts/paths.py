@@ -7,8 +7,6 @@ import re
 from functools import lru_cache
 from urllib.parse import unquote, urlsplit
 
-from memory_pipeline.redact import redact
-
 _DRIVE = re.compile(r"^/?([A-Za-z]):(?:[\\/]|$)")
 
 
@@ -54,6 +52,8 @@ def folder_of(written: object) -> str | None:
 
 @lru_cache(maxsize=256)
 def _masked_folder(written: str) -> str | None:
+    from memory_pipeline.redact import redact
+
     folder = plain_path(written)
     return redact(folder).text if folder else None
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from memory_pipeline.records import PROJECT_SCOPE_PREFIX
+from memory_pipeline.kinds import PROJECT_SCOPE_PREFIX
 from memory_pipeline.rollouts.paths import is_windows_path, plain_path
 
 NO_FOLDER = "(no folder)"

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database, Migrations
 
 #: How many steps there are; stands in ``PRAGMA user_version`` once all are applied.
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -65,6 +65,11 @@ def schema_steps() -> Migrations:
     @steps()
     def search(database: Database) -> None:
         for statement in _search_index():
+            database.execute(statement)
+
+    @steps()
+    def injections(database: Database) -> None:
+        for statement in _INJECTIONS:
             database.execute(statement)
 
     return steps
@@ -432,6 +437,25 @@ _CHRONICLE = (
     ) STRICT
     """,
     "CREATE INDEX chronicle_by_thread ON chronicle (thread_id)",
+)
+
+
+_INJECTIONS = (
+    # What was given to which task: ids, and how much. A thread has one first time; ``again`` counts the later ones.
+    """
+    CREATE TABLE injections (
+        injection_id INTEGER PRIMARY KEY,
+        at REAL NOT NULL,
+        thread_id TEXT,
+        again INTEGER NOT NULL DEFAULT 0,
+        cwd TEXT,
+        scope TEXT,
+        format TEXT NOT NULL,
+        tokens INTEGER NOT NULL,
+        memory_ids TEXT NOT NULL
+    ) STRICT
+    """,
+    "CREATE UNIQUE INDEX injections_by_thread ON injections (thread_id, again) WHERE thread_id IS NOT NULL",
 )
 
 
