@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memory_pipeline.cli.place import EXIT_DONE, Place
-from memory_pipeline.cli.within import TooSlowError, within
+from memory_pipeline.cli.place import EXIT_DONE, AtOnce, Place
+from memory_pipeline.cli.within import within
 from memory_pipeline.errors import MemoryPipelineError, UsageError
 
 if TYPE_CHECKING:
@@ -96,14 +96,7 @@ def context(
         sys.stdout.buffer.flush()
     if faults:
         _log(place, faults[-1])
-    if any(isinstance(fault, TooSlowError) for fault in faults):
-        leave(EXIT_DONE)
-    return EXIT_DONE
-
-
-def leave(exit_code: int) -> None:
-    """End the program at once: the work that hangs would hold up its regular end."""
-    os._exit(exit_code)
+    return AtOnce(EXIT_DONE)
 
 
 def _asked(cwd: str | None, task: str, thread: str | None, budget_tokens: int | None, output_format: str) -> Asked:

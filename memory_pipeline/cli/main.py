@@ -11,7 +11,7 @@ from contextlib import suppress
 import click
 
 from memory_pipeline.cli.commands import cli
-from memory_pipeline.cli.place import EXIT_INTERRUPTED
+from memory_pipeline.cli.place import EXIT_INTERRUPTED, AtOnce
 from memory_pipeline.errors import MemoryPipelineError
 
 
@@ -21,6 +21,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _make_output_safe()
     code = run(given)
     _flush()
+    if isinstance(code, AtOnce):
+        os._exit(code)
     sys.exit(code)
 
 

@@ -25,6 +25,11 @@ EXIT_FAILED = 1
 EXIT_LOCKED = 75
 EXIT_INTERRUPTED = 130
 
+
+class AtOnce(int):
+    """An exit code with which the program ends at once: nothing is left to do, and work that hangs is left alone."""
+
+
 JSON_OPTION = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 

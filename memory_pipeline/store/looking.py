@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memory_pipeline.errors import DamagedDatabaseError, StoreError
 from memory_pipeline.store.connection import _Connection, own_error
@@ -42,8 +41,7 @@ class CantLookError(StoreError):
         self.state = state
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Health:
+class Health(NamedTuple):
     """What SQLite says of a database."""
 
     faults: tuple[str, ...]  # of its structure; none: it is sound

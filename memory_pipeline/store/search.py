@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from memory_pipeline.store.connection import immediate
 from memory_pipeline.terms import terms_of
@@ -24,8 +24,7 @@ _BATCH = 500
 _OTHER = re.compile(r"[^\w]|_")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """One memory that a query found, and how well: the greater the better."""
 
     memory_id: str
