@@ -22,6 +22,7 @@ _PLACES: Mapping[str, tuple[str, ...]] = {
     "memory": ("memory_commands:memory", "hand_commands", "history_commands", "distill_command"),
     "search": ("search_command:search",),
     "context": ("context_command:context",),
+    "hooks": ("hook_commands:hooks",),
     "drafts": ("draft_commands:drafts", "decide_commands"),
     "packet": ("packet_commands:packet",),
     "forget": ("forget_commands:forget",),

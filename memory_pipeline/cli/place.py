@@ -65,7 +65,11 @@ def _program() -> str:
 
     called = Path(sys.argv[0])
     if called.name == "__main__.py":
-        return f"{shlex.quote(sys.executable)} -m memory_pipeline"
+        beside = Path(sys.executable).with_name("memory-pipeline")
+        if not beside.exists():
+            # Without -P a module in the working folder, which may be a stranger's, would come before our own.
+            return f"{shlex.quote(sys.executable)} -P -m memory_pipeline"
+        called = beside
     found = shutil.which("memory-pipeline")
     is_on_path = found is not None and called.exists() and Path(found).samefile(called)
     return "memory-pipeline" if is_on_path or not called.exists() else shlex.quote(str(called.absolute()))
