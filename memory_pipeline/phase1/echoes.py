@@ -28,7 +28,8 @@ _LINE_START = r"(?m)^(?:[^\n:]{0,200}:)?[ \t]{0,8}(?:\d{1,7}[ \t:\u2192|\-]{1,4}
 _MEMORY_TEXT = re.compile(
     rf"{_LINE_START}(?:# Raw Memories[ \t]*$|# Task Group: |### rollout_summary_files[ \t]*$|## What's in Memory[ \t]*$"
     r"|thread_id: [\w\-]+[ \t]*\r?\n[^\n]{0,20}updated_at: "
-    r"|<memory-pipeline-context>[ \t]*$|- \S[^\n]{0,600} \[Task \d{1,4}\][ \t]*$|v1[ \t]*\r?\n(?:[^\n]*\n){0,3}?[^\n]{0,20}## User Profile)"
+    r"|<memory-pipeline-context>[ \t]*$"  # what our own context command prints
+    r"|- \S[^\n]{0,600} \[Task \d{1,4}\][ \t]*$|v1[ \t]*\r?\n(?:[^\n]*\n){0,3}?[^\n]{0,20}## User Profile)"
 )
 _MEMORY_TEXT_HINTS = (
     "# Raw Memories", "# Task Group: ", "### rollout_summary_files", "[Task ", "## User Profile", "## What's in Memory",
