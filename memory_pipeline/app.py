@@ -198,6 +198,8 @@ class App:
         hints = self.check_workspace(publishes=options.phase2, adopt=options.adopt)
         counts = self._pipeline().run_once(options, on_index=on_index, on_extract=on_extract)
         self.store.chronicle.trim(now=self.clock.now())
+        self.store.injections.trim(now=self.clock.now())
+        self.store.search.refresh()  # so that a new task, which waits for its memories, need not
         return _with_problems(counts, before=(*hints, *keep_up(self.config, self.store, self.clock)))
 
     def settings(self) -> Settings:

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
-import ipaddress
 import math
 import os
-import shlex
-import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +13,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
 
 from memory_pipeline.errors import ConfigError
-from memory_pipeline.records import Agent, Source
+from memory_pipeline.kinds import Agent, Source
 
 CONFIG_ENV = "MEMORY_PIPELINE_CONFIG"
 STATE_DIR_ENV = "MEMORY_PIPELINE_STATE_DIR"
@@ -316,6 +312,8 @@ def parse_config(text: str, path: Path) -> Config:
     Raises:
         ConfigError: not TOML, an unknown key, or a value that does not fit; the message names file and key.
     """
+    import tomllib
+
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -393,6 +391,8 @@ def default_state_dir() -> Path:
 
 def is_loopback(base_url: str) -> bool:
     """Whether a server address stays on this machine. The library's default address ("") does not."""
+    import ipaddress
+
     host = (urlsplit(base_url).hostname or "").lower()
     if host == "localhost" or host.endswith(".localhost"):
         return True
@@ -508,6 +508,8 @@ def _read_table(record: type, table: Mapping[str, Any], prefix: str, path: Path)
 
 def nearest_key(dotted: str, known: Collection[str]) -> str | None:
     """Return which of the known keys somebody who wrote ``dotted`` means most likely."""
+    import difflib
+
     tail = dotted.rsplit(".", 1)[-1]
     near = [name for name in known if name.rsplit(".", 1)[-1] == tail]
     near = near or difflib.get_close_matches(dotted, known, n=1, cutoff=0.5)
@@ -517,6 +519,8 @@ def nearest_key(dotted: str, known: Collection[str]) -> str | None:
 
 
 def _nearest(dotted: str, prefix: str, specs: Mapping[str, Any]) -> str:
+    import difflib
+
     known = key_names()
     tail = dotted.rsplit(".", 1)[-1]
     near = (
@@ -617,6 +621,8 @@ def _check_values(config: Config, path: Path | str) -> None:
     if config.model.provider == "openai" and not config.model.extract_model:
         raise ConfigError(f'{path}: model.provider is "openai", so model.extract_model must name a model')
     _check_base_url(config.model.base_url, path)
+    import shlex
+
     try:
         shlex.split(config.review.collaborator)
     except ValueError as error:

@@ -7,24 +7,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-
-class Agent(StrEnum):
-    """Who wrote a log."""
-
-    CODEX = "codex"
-    CLAUDE = "claude"
-    JOURNAL = "journal"
-    TASK = "task"  # another program, which submitted a task
-
-
-class Source(StrEnum):
-    """How a session ran, as its own log says."""
-
-    INTERACTIVE = "interactive"
-    HEADLESS = "headless"
-    SUBAGENT = "subagent"
-    OWN = "own"
-    OTHER = "other"
+# Told here too: most rooms know them from here.
+from memory_pipeline.kinds import PROJECT_SCOPE_PREFIX as PROJECT_SCOPE_PREFIX  # noqa: PLC0414
+from memory_pipeline.kinds import STATED_KINDS as STATED_KINDS  # noqa: PLC0414
+from memory_pipeline.kinds import USER_SCOPE as USER_SCOPE  # noqa: PLC0414
+from memory_pipeline.kinds import Agent as Agent  # noqa: PLC0414
+from memory_pipeline.kinds import EntryKind as EntryKind  # noqa: PLC0414
+from memory_pipeline.kinds import MemoryStatus as MemoryStatus  # noqa: PLC0414
+from memory_pipeline.kinds import Source as Source  # noqa: PLC0414
 
 
 class Speaker(StrEnum):
@@ -105,20 +95,6 @@ class JobState(StrEnum):
     GATED = "gated"
 
 
-class EntryKind(StrEnum):
-    """What sort of statement an entry or a memory is."""
-
-    PREFERENCE = "preference"
-    DECISION = "decision"
-    PROCEDURE = "procedure"
-    KNOWLEDGE = "knowledge"
-    FAILURE = "failure"
-
-
-#: Kinds that rest on the person's word: each needs an evidence line spoken by the user.
-STATED_KINDS = frozenset({EntryKind.PREFERENCE, EntryKind.DECISION, EntryKind.PROCEDURE})
-
-
 class TaskOutcome(StrEnum):
     """How one task of a session ended."""
 
@@ -126,18 +102,6 @@ class TaskOutcome(StrEnum):
     PARTIAL = "partial"
     FAIL = "fail"
     UNCERTAIN = "uncertain"
-
-
-class MemoryStatus(StrEnum):
-    """Whether a memory is told as current."""
-
-    ACTIVE = "active"
-    SUPERSEDED = "superseded"
-    RETIRED = "retired"
-
-
-USER_SCOPE = "user"
-PROJECT_SCOPE_PREFIX = "project:"
 
 
 class Event(NamedTuple):
@@ -873,6 +837,7 @@ class Happened(StrEnum):
     DISABLED = "disabled"  # the person keeps it out
     ENABLED = "enabled"  # the person lets it count again
     FORGOTTEN = "forgotten"  # the person had it forgotten
+    GIVEN = "given"  # memories were given to it at its start
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -883,7 +848,8 @@ class ChronicleLine:
     thread_id: str
     what: Happened
     gate: Gate | None = None  # GATED
-    count: int | None = None  # SUCCEEDED, WITHDRAWN: entries; CLAIMED, TAKEN_OVER, FAILED, EXHAUSTED: tries used
+    # SUCCEEDED, WITHDRAWN: entries; GIVEN: memories; CLAIMED, TAKEN_OVER, FAILED, EXHAUSTED: tries used
+    count: int | None = None
     reason: str | None = None  # FAILED, EXHAUSTED
 
 

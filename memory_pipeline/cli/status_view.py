@@ -25,7 +25,7 @@ def status_lines(document: Mapping[str, Any], command: Command) -> list[str]:
     ]
     parts: list[Part] = [_database, _running, _folders]
     if _is_known(document):
-        parts[2:2] = [_sessions, _waiting, _failures, _rest, _drafts, _published, _cost]
+        parts[2:2] = [_sessions, _waiting, _failures, _rest, _drafts, _published, _given, _cost]
     for part in parts:
         lines += part(document, command)
     return [printable(line) for line in lines]
@@ -103,6 +103,13 @@ def _failures(document: Mapping[str, Any], command: Command) -> Iterator[str]:
     ask = "" if exhausted else " does not wait"
     yield f"           {then} `{command('threads retry THREAD')}`{ask}"
     yield f"           `{command(f'threads list --state {state}')}` shows which"
+
+
+def _given(document: Mapping[str, Any], _command: Command) -> Iterator[str]:
+    given = document["given"]
+    if given["last_day"]:
+        tasks = "task" if given["last_day"] == 1 else "tasks"
+        yield f"Given:     memories to {given['last_day']} {tasks} in a day, {given['tokens']} tokens"
 
 
 def _rest(document: Mapping[str, Any], _command: Command) -> Iterator[str]:

@@ -17,6 +17,7 @@ from memory_pipeline.records import (
     ToolStatus,
 )
 from memory_pipeline.redact import redact
+from memory_pipeline.tokens import estimate_tokens
 from memory_pipeline.tombstones import Tombstones
 
 #: Gives the SHA-256 of raw lines by their byte ranges.
@@ -245,11 +246,6 @@ def build_evidence(
     for event in events:
         builder.add(event)
     return builder.build(thread, is_complete=is_complete(), hash_lines=hash_lines)
-
-
-def estimate_tokens(text: str) -> int:
-    """Estimate the tokens of a text, rather too many than too few: three bytes of UTF-8 a token."""
-    return len(text.encode("utf-8", "replace")) // 3 + 1
 
 
 def cut_middle(text: str, limit: int) -> tuple[str, bool]:

@@ -86,6 +86,7 @@ def _without_database(config: Config) -> dict[str, Any]:
         "provider_rest_reason": None,
         "memories": {},
         "drafts": {"waiting": 0},
+        "given": {"last_day": 0, "tokens": 0},
         "last_consolidation": {"finished_at": None, "last_state": None, "error": None, "retry_at": None, "changed": {}},
         "consolidating_since": None,
         "tokens": {
@@ -133,6 +134,7 @@ def _from_store(config: Config, store: Store, now: float) -> dict[str, Any]:
         "provider_rest_reason": rest.reason if rest_until is not None else None,
         "memories": store.memories.counts_by_status(),
         "drafts": {"waiting": store.drafts.count_queue()},
+        "given": _given(store, since=now - DAY_SECONDS),
         **_consolidations(store, config),
         "tokens": {
             "last_day": _spent(store, since=now - DAY_SECONDS),
@@ -151,6 +153,11 @@ def _from_store(config: Config, store: Store, now: float) -> dict[str, Any]:
             "holds_paid_work": quota_is_low(config, limits, now=now),
         },
     }
+
+
+def _given(store: Store, *, since: float) -> dict[str, int]:
+    given = store.injections.since(since)
+    return {"last_day": given.times, "tokens": given.tokens}
 
 
 def _spent(store: Store, *, since: float) -> int | None:

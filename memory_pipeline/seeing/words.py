@@ -73,6 +73,8 @@ def line_in_words(line: ChronicleLine) -> str:
         return f"taken over from a run that died, try {line.count}"
     if line.what is Happened.SUCCEEDED:
         return f"extracted: {_entries(line.count)}"
+    if line.what is Happened.GIVEN:
+        return f"given {line.count or 0} {'memory' if line.count == 1 else 'memories'}"
     if line.what is Happened.FAILED:
         return f"failed, {tries} used{why}"
     if line.what is Happened.EXHAUSTED:

@@ -235,6 +235,14 @@ def _erase_memories(connection: sqlite3.Connection, erasure: Erasure) -> None:
     connection.executemany("DELETE FROM usage WHERE subject = 'memory' AND subject_id = ?", gone)
     connection.executemany(
         """
+        UPDATE injections SET memory_ids =
+            (SELECT json_group_array(value) FROM json_each(injections.memory_ids) WHERE value <> :memory_id)
+        WHERE EXISTS (SELECT 1 FROM json_each(injections.memory_ids) WHERE value = :memory_id)
+        """,
+        [{"memory_id": memory_id} for memory_id in sorted(erasure.memories)],
+    )
+    connection.executemany(
+        """
         UPDATE memories SET kind = ?, statement = ?, condition = ?, first_seen = ?, last_confirmed = ?, reason = ?
         WHERE memory_id = ?
         """,
@@ -318,6 +326,7 @@ def _erase_threads(connection: sqlite3.Connection, erasure: Erasure, now: float)
     connection.executemany("DELETE FROM usage WHERE subject = 'thread' AND subject_id = ?", gone)
     connection.executemany("UPDATE ledger SET thread_id = NULL, scope = NULL WHERE thread_id = ?", gone)
     connection.executemany("DELETE FROM chronicle WHERE thread_id = ?", gone)
+    connection.executemany("DELETE FROM injections WHERE thread_id = ?", gone)
     for thread_id in sorted(erasure.threads):
         note(connection, thread_id, Happened.FORGOTTEN, now=now)
     # Sums of older calls name the project alone; and what a project waited for is known again at its next call.

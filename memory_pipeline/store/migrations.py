@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database, Migrations
 
 #: How many steps there are; stands in ``PRAGMA user_version`` once all are applied.
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -70,6 +70,11 @@ def schema_steps() -> Migrations:
     @steps()
     def settings(database: Database) -> None:
         for statement in _SETTINGS:
+            database.execute(statement)
+
+    @steps()
+    def injections(database: Database) -> None:
+        for statement in _INJECTIONS:
             database.execute(statement)
 
     @steps()
@@ -463,6 +468,25 @@ _SETTINGS = (
     "CREATE TABLE settings_read (stamp TEXT NOT NULL) STRICT",
     # What a thread said stays though its gate would withdraw it: its whole project is switched off.
     "ALTER TABLE threads ADD COLUMN keeps_words INTEGER NOT NULL DEFAULT 0",
+)
+
+
+_INJECTIONS = (
+    # What was given to which task: ids, and how much. A thread has one first time; ``again`` counts the later ones.
+    """
+    CREATE TABLE injections (
+        injection_id INTEGER PRIMARY KEY,
+        at REAL NOT NULL,
+        thread_id TEXT,
+        again INTEGER NOT NULL DEFAULT 0,
+        cwd TEXT,
+        scope TEXT,
+        format TEXT NOT NULL,
+        tokens INTEGER NOT NULL,
+        memory_ids TEXT NOT NULL
+    ) STRICT
+    """,
+    "CREATE UNIQUE INDEX injections_by_thread ON injections (thread_id, again) WHERE thread_id IS NOT NULL",
 )
 
 
