@@ -20,6 +20,7 @@ from memory_pipeline.errors import (
     DamagedDatabaseError,
     InterruptedRunError,
     MemoryPipelineError,
+    RolloutError,
     StoreError,
     UsageError,
 )
@@ -57,7 +58,9 @@ from memory_pipeline.review.packet import events_of, read_packet
 from memory_pipeline.review.packets import KeptPacket, Packets
 from memory_pipeline.review.run import Review
 from memory_pipeline.rollouts.codex_home import check_codex_home
+from memory_pipeline.rollouts.lineage import OwnPart
 from memory_pipeline.rollouts.readback import EvidenceReader, ReadBack
+from memory_pipeline.rollouts.tasks import TaskReading
 from memory_pipeline.safekeeping.recover import is_lost, mend_database
 from memory_pipeline.safekeeping.restore import finish_restoring
 from memory_pipeline.safekeeping.upkeep import keep_up
@@ -290,6 +293,17 @@ class App:
         is_new = submit_task(self.config, self.store, self.clock, task)
         self.regate()
         return is_new
+
+    def submitted_task(self, thread_id: str) -> SubmittedTask | None:
+        """Return a submitted task as the journal has it; None where it does not, or where it was forgotten."""
+        thread = self.store.threads.get(thread_id)
+        if thread is None or thread.agent is not Agent.TASK or self.forgets(thread_id):
+            return None
+        try:
+            own_from_byte = self.store.lineage.share_of(thread_id).own_from_byte
+            return TaskReading(thread.rollout, own=OwnPart(own_from_byte=own_from_byte)).task()
+        except RolloutError:
+            return None
 
     def take_in_hand(self, records: Sequence[JournalRecord]) -> Phase2Counts:
         """Write down what the person does, and take it in at once where no other run holds the workspace.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config
@@ -15,6 +16,8 @@ from memory_pipeline.rollouts.task_lines import digest_of, encode_task
 from memory_pipeline.store.store import Store
 from memory_pipeline.tombstones import TombstoneFolder
 
+_FRAMED = re.compile(r"<memory-pipeline-context>.*?(?:</memory-pipeline-context>|\Z)", re.DOTALL)
+
 
 class ForgottenTaskError(UsageError):
     """The person had this task, or words of it, forgotten."""
@@ -24,10 +27,14 @@ def submit_task(config: Config, store: Store, clock: Clock, task: SubmittedTask)
     """Take in a task, masked; false when it says just what is known of it.
 
     Raises:
+        UsageError: its goal says nothing.
         ForgottenTaskError: it, or what it says, was forgotten.
         OSError, LockedError, StoreError: it can't be written.
     """
-    masked = dataclasses.replace(task, goal=redact(task.goal).text, result=redact(task.result).text)
+    goal = _FRAMED.sub(" ", task.goal).strip()  # what we gave the task ourselves is no part of what was wanted
+    if not any(character.isalnum() for character in goal):
+        raise UsageError("the goal says nothing of its own")
+    masked = dataclasses.replace(task, goal=redact(goal).text, result=redact(task.result).text)
     _refuse_forgotten(config, masked)
     known = store.submitted.places().get(masked.thread_id)
     if known is not None and known.present and known.digest == digest_of(masked):

@@ -62,12 +62,13 @@ class Occasion(Enum):
 class Asked(NamedTuple):
     """Who asks for context, and for what. Named tuples here: each dataclass takes half a millisecond to make."""
 
-    cwd: str
+    cwd: str  # "" where the caller names the project itself
     task: str = ""
     thread_id: str | None = None  # None: whoever asks keeps count
     occasion: Occasion = Occasion.NEW
     budget_tokens: int = DEFAULT_BUDGET_TOKENS
     output_format: str = "text"
+    scope: str | None = None  # the project that the caller names; None for none
 
 
 class Context(NamedTuple):
@@ -116,7 +117,7 @@ def give_context(
         return None
     context = compose(
         store.recalled,
-        scope=scope_of_folder(store, asked.cwd),
+        scope=scope_of_folder(store, asked.cwd) if asked.cwd else asked.scope,
         task=asked.task,
         budget_tokens=asked.budget_tokens,
         now=now,

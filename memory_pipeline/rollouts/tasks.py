@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from memory_pipeline.errors import RolloutError, VanishedError
-from memory_pipeline.records import Event, EventKind, RolloutFile, Speaker, TaskLine, ToolStatus
+from memory_pipeline.records import Event, EventKind, RolloutFile, Speaker, SubmittedTask, TaskLine, ToolStatus
 from memory_pipeline.rollouts.lineage import OwnPart
 from memory_pipeline.rollouts.reading import RolloutReading
 from memory_pipeline.rollouts.task_lines import decode_task, read_tasks
@@ -40,6 +40,14 @@ class TaskReading(RolloutReading):
         if set(ranges) - {place}:
             raise RolloutError(f"{self._file.path}: it was changed while it was read; the next run reads it again")
         return {place: line.line_sha256}
+
+    def task(self) -> SubmittedTask:
+        """Return the task itself.
+
+        Raises:
+            RolloutError: the journal no longer holds it.
+        """
+        return self._find().task
 
     def _find(self) -> TaskLine:
         if self._line is None:

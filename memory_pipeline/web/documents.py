@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
@@ -317,6 +318,66 @@ class TaskDocument:
 
     task: LogRow
     is_new: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SettingsDocument:
+    """The settings in force. Without a model, that of the server's configuration is used."""
+
+    generate_memories: bool
+    use_memories: bool
+    disable_on_external_context: bool
+    min_rate_limit_remaining_percent: float
+    idle_seconds: float
+    min_duration_seconds: float
+    min_result_chars: int
+    extract_model: str | None
+    consolidation_model: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FlagsDocument:
+    """The switches of one task, null where it follows the settings; and what holds for it with them."""
+
+    task_id: str
+    use: bool | None
+    generate: bool | None
+    may_use: bool
+    may_generate: bool
+
+
+class Without(StrEnum):
+    """Why a task is given nothing."""
+
+    SWITCHED_OFF = "switched_off"
+    CONTINUED = "continued"  # it goes on with a task that was given its context
+    GIVEN_BEFORE = "given_before"
+    NOTHING = "nothing_remembered"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToldMemory:
+    """One memory that stands in a context."""
+
+    memory_id: str
+    scope: str
+    kind: EntryKind
+    condition: str
+    statement: str
+    pinned: bool
+    last_confirmed: Moment | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ContextDocument:
+    """What a task is given: a text to put before its first turn; null, and why, where there is nothing to give."""
+
+    context: str | None
+    tokens: int
+    scope: str | None
+    memories: list[ToldMemory]
+    not_shown: dict[str, int]
+    without: Without | None
 
 
 def memory_document(memory: Memory) -> MemoryDocument:

@@ -11,6 +11,7 @@ import msgspec
 from memory_pipeline.clock import iso
 from memory_pipeline.phase1.submit import ForgottenTaskError
 from memory_pipeline.records import (
+    PROJECT_SCOPE_PREFIX,
     TASK_THREAD_PREFIX,
     Agent,
     Gate,
@@ -31,13 +32,17 @@ TaskId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$
 Time = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
+Project = Annotated[
+    str,
+    msgspec.Meta(min_length=1, max_length=500, description="its remote, its folder, or a name of its own"),
+]
+
+
 class TaskBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A task. Submitted again with other words it takes the place of what it said before."""
 
     id: TaskId
-    project: Annotated[
-        str, msgspec.Meta(min_length=1, max_length=500, description="its remote, its folder, or a name of its own")
-    ]
+    project: Project
     goal: Annotated[str, msgspec.Meta(min_length=1, max_length=8_000)]
     status: SubmittedStatus
     started_at: Time
@@ -57,7 +62,7 @@ class LogQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 def submit(app: App, call: Call) -> documents.TaskDocument:
     """Take in a task."""
-    task = _task_of(call.body, now=app.clock.now())
+    task = _task_of(app, call.body)
     try:
         is_new = app.submit_task(task)
     except ForgottenTaskError as error:
@@ -78,9 +83,22 @@ def show_log(app: App, call: Call) -> documents.LogDocument:
     return documents.LogDocument(tasks=[_row(app, thread) for thread in part], total=len(tasks))
 
 
-def _task_of(body: TaskBody, *, now: float) -> SubmittedTask:
+def project_scope(app: App, written: str) -> str:
+    """Return the scope of a project that a program names. A folder of which a log names the remote has that one's.
+
+    Raises:
+        HttpFault: it names nothing.
+    """
     from memory_pipeline.rollouts.task_lines import scope_of_project
 
+    scope = scope_of_project(written)
+    named = scope.removeprefix(PROJECT_SCOPE_PREFIX)
+    if not _is_said(named):
+        raise _unfit("the project names nothing")
+    return app.store.threads.scopes_with_remote().get(named, scope)
+
+
+def _task_of(app: App, body: TaskBody) -> SubmittedTask:
     started_at = body.started_at.timestamp()
     finished_at = body.finished_at.timestamp() if body.finished_at is not None else None
     if body.status is SubmittedStatus.COMPLETED and finished_at is None:
@@ -89,12 +107,9 @@ def _task_of(body: TaskBody, *, now: float) -> SubmittedTask:
         raise _unfit("finished_at is before started_at")
     if not _is_said(body.goal):
         raise _unfit("the goal says nothing")
-    scope = scope_of_project(body.project)
-    if not _is_said(scope.partition(":")[2]):
-        raise _unfit("the project names nothing")
     return SubmittedTask(
         task_id=body.id,
-        scope=scope,
+        scope=project_scope(app, body.project),
         goal=body.goal.replace("\0", ""),
         result=body.result.replace("\0", ""),
         status=body.status,
@@ -103,7 +118,7 @@ def _task_of(body: TaskBody, *, now: float) -> SubmittedTask:
         parent_task_id=body.parent_task_id,
         continued_from=body.continued_from,
         outside_context=body.outside_context_used,
-        received_at=now,
+        received_at=app.clock.now(),
     )
 
 

@@ -80,4 +80,6 @@ class Users:
             # A program that the owner named for themselves reads nothing of others.
             review=dataclasses.replace(self._config.review, collaborator=""),
             metrics=MetricsConfig(),
+            # Theirs are the defaults of a new user, whatever the owner wrote for themselves.
+            written=frozenset(key for key in self._config.written if key.startswith("model.")),
         )
