@@ -55,4 +55,4 @@ def condition_of(evidence: Evidence) -> str:
     shown = one_line(goal, _GOAL_CHARS)
     if shown != one_line(goal, len(goal) + 1):
         shown += f" #{hashlib.sha256(goal.encode('utf-8', 'replace')).hexdigest()[:_MARK_CHARS]}"
-    return f"for the task: {shown}" if shown else ""
+    return f"the task is: {shown}" if shown else ""

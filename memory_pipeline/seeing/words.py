@@ -25,7 +25,7 @@ GATE_WORDS: Mapping[Gate, str] = {
     Gate.OVERSIZE: "larger than a log may be",
     Gate.UNREADABLE: "can't be read",
     Gate.EMPTY: "the log is empty",
-    Gate.NOT_COMPLETED: "submitted tasks that are not completed",
+    Gate.NOT_COMPLETED: "a submitted task that is not completed",
 }
 
 #: What a person can do about a gate that does not open by itself. The others just need time, or nothing.

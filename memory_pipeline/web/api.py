@@ -152,11 +152,22 @@ async def _body_of(request: Request, endpoint: Endpoint) -> Any:
     raw = await request.body()
     try:
         text = raw.decode("utf-8") or "{}"  # who asks for nothing in particular may leave the body out
-        return msgspec.json.decode(text, type=endpoint.body)
+        return msgspec.convert(_with_whole_numbers(msgspec.json.decode(text)), endpoint.body)
     except msgspec.ValidationError as error:
         raise _unfit(f"the body does not fit: {error}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise HttpFault(HTTPStatus.BAD_REQUEST, "malformed", "the body must be one JSON document in UTF-8") from None
+
+
+def _with_whole_numbers(value: Any) -> Any:
+    """Return a JSON value in which 30.0 is 30: JSON knows one kind of number, and so do many programs."""
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else value
+    if isinstance(value, list):
+        return [_with_whole_numbers(one) for one in value]
+    if isinstance(value, dict):
+        return {name: _with_whole_numbers(one) for name, one in value.items()}
+    return value
 
 
 def _unfit(message: str) -> HttpFault:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
@@ -14,9 +13,8 @@ from memory_pipeline.errors import StoreError
 from memory_pipeline.recall.context import DEFAULT_BUDGET_TOKENS, Asked, Occasion, give_context
 from memory_pipeline.records import TASK_THREAD_PREFIX, EntryKind
 from memory_pipeline.web import documents
-from memory_pipeline.web.answers import HttpFault
 from memory_pipeline.web.endpoints import Call, Endpoint
-from memory_pipeline.web.task_calls import Project, TaskId, project_scope
+from memory_pipeline.web.task_calls import Project, TaskId, project_scope, refused
 
 if TYPE_CHECKING:
     from memory_pipeline.app import App
@@ -57,7 +55,7 @@ def give_task_context(app: App, call: Call) -> documents.ContextDocument:
     thread_id = f"{TASK_THREAD_PREFIX}{call.path['task_id']}"
     task = app.submitted_task(thread_id)
     if task is None and body.project is None:
-        raise HttpFault(HTTPStatus.UNPROCESSABLE_ENTITY, "unfit", "the task is not known yet: name its project")
+        raise refused("the task is not known yet: name its project")
     if body.continued_from is not None or (task is not None and task.continued_from is not None):
         return _nothing(documents.Without.CONTINUED)
     scope = project_scope(app, body.project) if body.project is not None else task.scope if task is not None else None

@@ -101,7 +101,9 @@ def _is_default_none(name: str, value: Any) -> bool:
 
 
 def _responses(endpoint: Endpoint, by_type: Mapping[int, Any]) -> dict[str, Any]:
-    faults = {**_ALWAYS, **({} if endpoint.method == "GET" else _CHANGING), **endpoint.faults}
+    of_ids = {404: "There is nothing of this id."} if "{" in endpoint.path else {}
+    of_changes = {} if endpoint.method == "GET" else _CHANGING
+    faults = {**_ALWAYS, **of_changes, **of_ids, **endpoint.faults}
     fault = by_type[id(FaultAnswer)]
     answers = {str(status): {"description": told, "content": _json(fault)} for status, told in faults.items()}
     done = {"description": HTTPStatus.OK.phrase, "content": _json(by_type[id(endpoint.answer)])}

@@ -120,7 +120,7 @@ def _set(app: App, key: str, value: Any, *, thread_id: str | None = None) -> Non
     try:
         app.settings().set(key, value, thread_id=thread_id)
     except ConfigError as error:
-        raise HttpFault(HTTPStatus.UNPROCESSABLE_ENTITY, "unfit", str(error)) from error
+        raise HttpFault(HTTPStatus.UNPROCESSABLE_ENTITY, "refused", str(error)) from error
 
 
 def _value_of(key: str, value: Any) -> Any:

@@ -94,7 +94,7 @@ def project_scope(app: App, written: str) -> str:
     scope = scope_of_project(written)
     named = scope.removeprefix(PROJECT_SCOPE_PREFIX)
     if not _is_said(named):
-        raise _unfit("the project names nothing")
+        raise refused("the project names nothing")
     return app.store.threads.scopes_with_remote().get(named, scope)
 
 
@@ -102,11 +102,11 @@ def _task_of(app: App, body: TaskBody) -> SubmittedTask:
     started_at = body.started_at.timestamp()
     finished_at = body.finished_at.timestamp() if body.finished_at is not None else None
     if body.status is SubmittedStatus.COMPLETED and finished_at is None:
-        raise _unfit("a completed task needs finished_at")
+        raise refused("a completed task needs finished_at")
     if finished_at is not None and finished_at < started_at:
-        raise _unfit("finished_at is before started_at")
+        raise refused("finished_at is before started_at")
     if not _is_said(body.goal):
-        raise _unfit("the goal says nothing")
+        raise refused("the goal says nothing")
     return SubmittedTask(
         task_id=body.id,
         scope=project_scope(app, body.project),
@@ -126,8 +126,9 @@ def _is_said(text: str) -> bool:
     return any(character.isalnum() for character in text)
 
 
-def _unfit(message: str) -> HttpFault:
-    return HttpFault(HTTPStatus.UNPROCESSABLE_ENTITY, "unfit", message)
+def refused(message: str) -> HttpFault:
+    """Return the answer to what fits the description, and can't be done all the same."""
+    return HttpFault(HTTPStatus.UNPROCESSABLE_ENTITY, "refused", message)
 
 
 def _thread(app: App, task_id: str) -> IndexedThread:
