@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -51,8 +52,11 @@ class SubmittedTasks:
             inode=0,
             device=0,
         )
-        # A clock that ran ahead must not make a task the newest for years.
-        updated_at = min(facts.updated_at if facts.updated_at is not None else now, now)
+        # A clock that ran ahead must not make a task the newest for years; how long it took is right all the same.
+        ended_at = facts.updated_at if facts.updated_at is not None else now
+        updated_at = min(ended_at, now)
+        if facts.started_at is not None:
+            facts = dataclasses.replace(facts, started_at=facts.started_at - (ended_at - updated_at))
         with immediate(self._connect()) as connection:
             row = connection.execute(
                 "SELECT content_digest FROM threads WHERE thread_id = ?", (facts.thread_id,)

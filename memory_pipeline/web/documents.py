@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 
 from memory_pipeline.clock import iso
+from memory_pipeline.config import JOURNAL_FILE
 from memory_pipeline.records import (
     Actor,
     AppliedOperation,
@@ -550,7 +551,7 @@ def _entry_document(item: ExplainedEntry) -> EntryDocument:
 
 def _evidence_document(line: EvidenceLine, read: ReadBack | None = None) -> EvidenceDocument:
     return EvidenceDocument(
-        rollout_path=line.rollout_path,
+        rollout_path=_shown_path(line.rollout_path),
         byte_start=line.byte_start,
         byte_end=line.byte_end,
         line_sha256=line.line_sha256,
@@ -561,6 +562,11 @@ def _evidence_document(line: EvidenceLine, read: ReadBack | None = None) -> Evid
         words=read.words if read is not None else None,
         reason=read.reason if read is not None else "",
     )
+
+
+def _shown_path(path: str) -> str:
+    """Return where a log lies; of our own journal its name alone, since its folder is the server's matter."""
+    return JOURNAL_FILE if path.endswith(f"/{JOURNAL_FILE}") else path
 
 
 def _receipt_document(receipt: Receipt) -> ReceiptDocument:
