@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from sqlite_utils import Database
-from store_samples import NOW, index
+from store_samples import NOW, SCOPE, index
 
 from memory_pipeline.records import Happened
 from memory_pipeline.store.forgetting import Erasure
@@ -18,14 +18,14 @@ from memory_pipeline.store.store import Store
 DAY = 86_400.0
 
 
-def record(store: Store, thread_id: str | None, *memory_ids: str, now: float = NOW) -> bool:
+def record(store: Store, thread_id: str | None, *memory_ids: str, now: float = NOW, scope: str | None = None) -> bool:
     """Record that these memories were given."""
     return store.injections.record(
         now=now,
         thread_id=thread_id,
         may_repeat=False,
         cwd="/home/sam/shop",
-        scope=None,
+        scope=scope,
         output_format="text",
         tokens=100,
         memory_ids=memory_ids,
@@ -55,6 +55,16 @@ def test_a_forgotten_thread_was_given_nothing(store: Store) -> None:
     record(store, "b", "m_1")
     store.forgetting.erase(Erasure(threads=frozenset({"a"})), now=NOW)
     assert [given.thread_id for given in store.injections.newest(limit=9)] == ["b"]
+
+
+def test_a_project_of_which_something_was_forgotten_is_named_no_more(store: Store) -> None:
+    """Neither by its scope nor by its folder, in the records of other threads too."""
+    index(store, "a")
+    record(store, "b", "m_1", scope=SCOPE)
+    record(store, "c", "m_1", scope="project:example.org/sam/blog")
+    store.forgetting.erase(Erasure(threads=frozenset({"a"})), now=NOW)
+    named = {given.thread_id: (given.scope, given.cwd) for given in store.injections.newest(limit=9)}
+    assert named == {"b": (None, None), "c": ("project:example.org/sam/blog", "/home/sam/shop")}
 
 
 def test_what_was_given_within_a_time_is_summed_up(store: Store) -> None:
