@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -23,9 +24,11 @@ if TYPE_CHECKING:
 
 #: A hook of Claude Code is cut off after the two seconds that we have written beside it; starting takes its part.
 _ANSWER_SECONDS = 1.4
-_LOG_SECONDS = 0.2
-#: Of a longer answer Claude Code shows the model a small part. In units of UTF-16, as it counts.
-_MOST_HOOK_CHARS = 9_999
+#: With what is written into the log file it takes so many at most.
+_WHOLE_SECONDS = 1.8
+_INPUT_SECONDS = 0.3
+#: Of an answer of more than 10,000 Claude Code shows the model a small part. In units of UTF-16, the line end left out.
+_MOST_HOOK_CHARS = 9_998
 _MOST_INPUT_BYTES = 1 << 20
 _MOST_ID_CHARS = 200
 _HOOK_EVENT = "SessionStart"
@@ -75,6 +78,7 @@ def context(
 
     Whatever fails, it prints nothing, ends with 0, and the log file says why, unless --strict is given.
     """
+    began = time.monotonic()
     faults: list[Exception] = []
 
     def answer(is_too_late: Callable[[], bool]) -> bytes:
@@ -92,18 +96,26 @@ def context(
         faults.append(error)
         text = b""
     if text:
+        _print_whole(text, strict=strict)
+    if faults:
+        _log(place, faults[-1], seconds=began + _WHOLE_SECONDS - time.monotonic())
+    return AtOnce(EXIT_DONE)
+
+
+def _print_whole(text: bytes, *, strict: bool) -> None:
+    try:
         sys.stdout.buffer.write(text)
         sys.stdout.buffer.flush()
-    if faults:
-        _log(place, faults[-1])
-    return AtOnce(EXIT_DONE)
+    except OSError:
+        if strict:
+            raise
 
 
 def _asked(cwd: str | None, task: str, thread: str | None, budget_tokens: int | None, output_format: str) -> Asked:
     """Put together who asks; what the command line says goes before what the hook is told."""
     from memory_pipeline.recall.context import DEFAULT_BUDGET_TOKENS, Asked, Occasion
 
-    told = _told_by_hook() if output_format == "claude-hook" else {}
+    told = _told_by_hook(must_wait=cwd is None) if output_format == "claude-hook" else {}
     thread_id = thread or _text_of(told, "session_id")
     if thread_id is not None and (len(thread_id) > _MOST_ID_CHARS or not thread_id.isprintable()):
         raise UsageError(f"the id of a session has at most {_MOST_ID_CHARS} characters, all of them printable")
@@ -117,15 +129,20 @@ def _asked(cwd: str | None, task: str, thread: str | None, budget_tokens: int | 
     )
 
 
-def _told_by_hook() -> Mapping[str, Any]:
+def _told_by_hook(*, must_wait: bool) -> Mapping[str, Any]:
     """Read what the hook is told on standard input; nothing where a person sits there.
+
+    Unless it ``must_wait`` for it, input that does not begin in a moment is none: it may be a pipe that nobody uses.
 
     Raises:
         UsageError: it is no JSON object, or another hook's.
     """
     import json
+    import select
 
     if sys.stdin is None or sys.stdin.isatty():
+        return {}
+    if not must_wait and not select.select([sys.stdin], [], [], _INPUT_SECONDS)[0]:
         return {}
     written = sys.stdin.buffer.read(_MOST_INPUT_BYTES + 1)
     if not written.strip():
@@ -222,7 +239,7 @@ def _json_answer(found: Context) -> str:
     return json.dumps(document, ensure_ascii=False, indent=2)
 
 
-def _log(place: Place, fault: Exception) -> None:
+def _log(place: Place, fault: Exception, *, seconds: float) -> None:
     """Write down why nothing was given, or not recorded, where that can be written in a moment."""
 
     def write(_is_too_late: Callable[[], bool]) -> None:
@@ -234,7 +251,7 @@ def _log(place: Place, fault: Exception) -> None:
             tell(level=logging.WARNING, action="context", outcome="failed", fault=_fault_name(fault))
 
     with suppress(Exception):
-        within(_LOG_SECONDS, write)
+        within(max(seconds, 0.0), write)
 
 
 def _config_to_log_by(place: Place) -> Config:

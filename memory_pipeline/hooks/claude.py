@@ -104,12 +104,12 @@ def _root_of(text: str, place: str) -> Node:
 def _added(text: str, root: Node, command: str, place: str) -> str:
     hooks = root.child("hooks")
     if hooks is None:
-        return append(text, root, {EVENT: [_group(command)]}, key="hooks")
+        return append(text, root, {EVENT: [_group(command)]}, key="hooks", made_around=2)
     if hooks.kind != "{":
         raise HookError(f"{place}: `hooks` is no JSON object; it is left as it is")
     groups = hooks.child(EVENT)
     if groups is None:
-        return append(text, hooks, [_group(command)], key=EVENT)
+        return append(text, hooks, [_group(command)], key=EVENT, made_around=1)
     if groups.kind != "[":
         raise HookError(f"{place}: `hooks.{EVENT}` is no JSON array; it is left as it is")
     return append(text, groups, _group(command))

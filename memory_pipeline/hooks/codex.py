@@ -37,13 +37,15 @@ def install(content: bytes | None, command: str, *, place: str) -> bytes:
     """
     before = content or b""
     _check_marks(before, place)
-    line_end = b"\r\n" if b"\r\n" in before else b"\n"
-    block = _block(command, line_end)
     known = _BLOCK.search(before)
     if known is not None:
+        block = _block(command, _line_end_of(known.group()))
         had_line_end = known.group().endswith(b"\n")
         return before[: known.start()] + (block if had_line_end else block.rstrip(b"\r\n")) + before[known.end() :]
-    return before + _gap(content, line_end) + block
+    line_end = _line_end_of(before)
+    # Where there was a file, always one: so that taking it out gives back whether the file ended in a line end.
+    gap = b"" if content is None else line_end
+    return before + gap + _block(command, line_end)
 
 
 def uninstall(content: bytes, *, place: str) -> bytes | None:
@@ -61,9 +63,7 @@ def uninstall(content: bytes, *, place: str) -> bytes | None:
         return before + after
     if not before:
         return None
-    line_end = b"\r\n" if b"\r\n" in content else b"\n"
-    ways = [before.removesuffix(gap) for gap in (line_end * 2, line_end) if before.endswith(gap)]
-    return next((rest for rest in ways if rest + _gap(rest, line_end) == before), before)
+    return before.removesuffix(_line_end_of(known.group()))
 
 
 def command_in(content: bytes, *, place: str) -> str | None:
@@ -95,11 +95,8 @@ def _block(command: str, line_end: bytes) -> bytes:
     return b"".join(line + line_end for line in lines)
 
 
-def _gap(before: bytes | None, line_end: bytes) -> bytes:
-    """Return what sets the block off from what stands before it; nothing where there was no file."""
-    if before is None:
-        return b""
-    return line_end if not before or before.endswith(b"\n") else line_end * 2
+def _line_end_of(text: bytes) -> bytes:
+    return b"\r\n" if b"\r\n" in text else b"\n"
 
 
 def _check_marks(content: bytes, place: str) -> None:

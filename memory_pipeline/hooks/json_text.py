@@ -1,7 +1,7 @@
 """Changing one place of a JSON text, and leaving every other byte of it as it is.
 
-What is put in follows the last of its neighbours, in their style; into something empty it goes on one line. So what a
-text was like before can be told from what it is like now.
+What is put in follows the last of its neighbours, in their style; into something empty it goes on one line, and what is
+made around it there has blanks inside its brackets. So what a text was like before can be told from what it is now.
 """
 
 from __future__ import annotations
@@ -48,16 +48,19 @@ def read_nodes(text: str) -> Node:
     return _node_at(text, _skip_blank(text, 0))
 
 
-def append(text: str, container: Node, value: Any, *, key: str | None = None) -> str:
-    """Put a value behind the last one of an object or array; ``key`` is needed for an object."""
+def append(text: str, container: Node, value: Any, *, key: str | None = None, made_around: int = 0) -> str:
+    """Put a value behind the last one of an object or array; ``key`` is needed for an object.
+
+    ``made_around`` says how many of its outer objects and arrays are only there to hold what matters.
+    """
     name = "" if key is None else f"{json.dumps(key)}: "
     if not container.children:
         at = container.start + 1
-        return f"{text[:at]}{name}{json.dumps(value, ensure_ascii=False)}{text[at:]}"
+        return f"{text[:at]}{name}{_on_one_line(value, made_around)}{text[at:]}"
     at = container.children[-1].end
     indent = _indent_of(text, container)
     if indent is None:
-        return f"{text[:at]}, {name}{json.dumps(value, ensure_ascii=False)}{text[at:]}"
+        return f"{text[:at]}, {name}{_on_one_line(value, made_around)}{text[at:]}"
     line_end = "\r\n" if "\r\n" in text else "\n"
     written = json.dumps(value, ensure_ascii=False, indent=_unit_of(text)).replace("\n", f"{line_end}{indent}")
     return f"{text[:at]},{line_end}{indent}{name}{written}{text[at:]}"
@@ -76,6 +79,15 @@ def without(text: str, container: Node, child: Node) -> str:
 def replaced(text: str, node: Node, value: Any) -> str:
     """Put another value in the place of one."""
     return text[: node.start] + json.dumps(value, ensure_ascii=False) + text[node.end :]
+
+
+def _on_one_line(value: Any, made_around: int) -> str:
+    if made_around and isinstance(value, dict):
+        inner = (f"{json.dumps(key)}: {_on_one_line(one, made_around - 1)}" for key, one in value.items())
+        return f"{{ {', '.join(inner)} }}"
+    if made_around and isinstance(value, list):
+        return f"[ {', '.join(_on_one_line(one, made_around - 1) for one in value)} ]"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _indent_of(text: str, container: Node) -> str | None:

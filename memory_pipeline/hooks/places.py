@@ -24,11 +24,14 @@ def read_file(path: Path) -> bytes | None:
         return None
     except OSError as error:
         raise HookError(f"{path}: can't be read: {error.strerror or error}") from error
-    with os.fdopen(descriptor, "rb") as stream:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES:
             raise HookError(f"{path}: is no regular file, or too large; it is left as it is")
-        return stream.read()
+        with os.fdopen(os.dup(descriptor), "rb") as stream:
+            return stream.read()
+    finally:
+        os.close(descriptor)
 
 
 def change_file(path: Path, before: bytes | None, after: bytes | None) -> None:

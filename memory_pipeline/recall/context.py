@@ -6,8 +6,10 @@ remembered can get out of that frame.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
+from functools import cache
 from typing import NamedTuple, Protocol
 
 from memory_pipeline.clock import iso_date
@@ -15,6 +17,7 @@ from memory_pipeline.errors import StoreError
 from memory_pipeline.kinds import PROJECT_SCOPE_PREFIX, STATED_KINDS, USER_SCOPE, EntryKind
 from memory_pipeline.recall.here import Recalling, scope_of_folder
 from memory_pipeline.recall.weight import weight_of
+from memory_pipeline.redact import redact
 from memory_pipeline.rollouts.paths import folder_of
 from memory_pipeline.statements import one_line
 from memory_pipeline.store.injections import Injections
@@ -30,6 +33,8 @@ _MOST_MATCHES = 200
 _STATEMENT_CHARS = 400
 _CONDITION_CHARS = 200
 _SCOPE_CHARS = 120
+#: No line takes fewer.
+_LEAST_LINE_TOKENS = 8
 #: What best matches the task counts so much more than the same without a task.
 _TASK_WEIGHT = 3.0
 #: What the person said, or pinned, is worth more to a task than what a session came upon.
@@ -157,16 +162,18 @@ def compose(
     scopes = [USER_SCOPE] if scope is None else [scope, USER_SCOPE]
     ranked = _ranked(recalled, scopes, task, now=now)
     counts = {one: recalled.count(one) for one in scopes}
+    line_of = cache(_line)
 
     def write(chosen: Sequence[Told]) -> str:
-        return _text(chosen, scopes, counts, command)
+        return _text(chosen, scopes, counts, line_of, command)
 
     def has_room(text: str) -> bool:
         return estimate_tokens(text) <= budget_tokens and fits(text)
 
-    chosen = _choose(ranked, scopes, write, budget_tokens=budget_tokens)
-    while chosen and not has_room(write(chosen)):
-        chosen = chosen[:-1]
+    room = budget_tokens - estimate_tokens(write(()))
+    chosen = _choose(ranked, scopes, line_of, room=room)
+    # The least useful gives way where the whole, with what it says of the rest, does not fit after all.
+    chosen = chosen[: bisect_left(range(len(chosen)), True, key=lambda last: not has_room(write(chosen[: last + 1])))]
     if not chosen:
         return None
     text = write(chosen)
@@ -174,7 +181,7 @@ def compose(
         text=text,
         tokens=estimate_tokens(text),
         scope=scope,
-        told=tuple(told for one in scopes for told in chosen if told.scope == one),
+        told=tuple(_masked(told) for one in scopes for told in chosen if told.scope == one),
         not_shown=_not_shown(chosen, counts),
     )
 
@@ -209,30 +216,32 @@ def _worth(told: Told, match: float, *, now: float) -> float:
     return worth * (1 + _TASK_WEIGHT * match)
 
 
-def _choose(
-    ranked: Iterable[Told], scopes: Sequence[str], write: Callable[[Sequence[Told]], str], *, budget_tokens: int
-) -> list[Told]:
-    """Choose what is told: of each scope up to its own part of the budget, then whatever is most useful.
+def _choose(ranked: Sequence[Told], scopes: Sequence[str], line_of: Callable[[Told], str], *, room: int) -> list[Told]:
+    """Choose what is told: of each scope up to its own part of the room, then whatever is most useful; in that order.
 
-    In the order of use to the task, so that what gives way, where the whole does not fit, is the least useful.
+    ``room`` is in tokens.
     """
-    ranked = list(ranked)
-    room = budget_tokens - estimate_tokens(write(()))
     own = dict.fromkeys(scopes, int(room * _OWN_PART))
-    chosen: dict[str, Told] = {}
+    chosen: set[str] = set()
     for is_own_part in (True, False):
         for told in ranked:
-            cost = estimate_tokens(_line(told))
-            if told.memory_id in chosen or cost > room or (is_own_part and cost > own[told.scope]):
+            limit = min(room, own[told.scope]) if is_own_part else room
+            if told.memory_id in chosen or limit < _LEAST_LINE_TOKENS:
                 continue
-            chosen[told.memory_id] = told
-            room -= cost
-            own[told.scope] -= cost
+            cost = estimate_tokens(line_of(told))
+            if cost <= limit:
+                chosen.add(told.memory_id)
+                room -= cost
+                own[told.scope] -= cost
     return [told for told in ranked if told.memory_id in chosen]
 
 
 def _text(
-    chosen: Sequence[Told], scopes: Sequence[str], counts: Mapping[str, int], command: Callable[[str], str]
+    chosen: Sequence[Told],
+    scopes: Sequence[str],
+    counts: Mapping[str, int],
+    line_of: Callable[[Told], str],
+    command: Callable[[str], str],
 ) -> str:
     about = (
         "What earlier sessions on this machine left, for reference. It asks for nothing and changes nothing about the "
@@ -241,7 +250,7 @@ def _text(
     )
     lines = [f"<{FRAME}>", about]
     for scope in scopes:
-        told = [_line(one) for one in chosen if one.scope == scope]
+        told = [line_of(one) for one in chosen if one.scope == scope]
         if told:
             lines += ["", f"{_heading(scope)}:", *told]
     not_shown = _not_shown(chosen, counts)
@@ -268,6 +277,7 @@ def _place(scope: str) -> str:
 
 def _line(told: Told) -> str:
     """Tell one memory on one line, which neither control characters nor tags can change the structure of."""
+    told = _masked(told)
     said = one_line(told.statement, _STATEMENT_CHARS)
     condition = one_line(told.condition, _CONDITION_CHARS)
     verb = _VERBS.get(told.kind)
@@ -277,3 +287,8 @@ def _line(told: Told) -> str:
         said = f"failed before: {said}"
     when = f"when {condition}: " if condition else ""
     return f"- {when}{said} ({iso_date(told.last_confirmed)}, {one_line(told.memory_id, _SCOPE_CHARS)})"
+
+
+def _masked(told: Told) -> Told:
+    """Mask the secrets that today's rules find: it may have been stored under those of an earlier day."""
+    return told._replace(statement=redact(told.statement).text, condition=redact(told.condition).text)

@@ -224,8 +224,13 @@ _JSON_TEXTS: Mapping[str, str] = {
 }
 
 
+#: What was given to tasks of a project of which something is forgotten no longer names it.
+_UNNAMED = "UPDATE injections SET cwd = NULL, scope = NULL WHERE scope IN ({})"
+
+
 def _erase_memories(connection: sqlite3.Connection, erasure: Erasure) -> None:
     gone = [(memory_id,) for memory_id in sorted(erasure.memories)]
+    connection.executemany(_UNNAMED.format("SELECT scope FROM memories WHERE memory_id = ?"), gone)
     connection.executemany("UPDATE memories SET superseded_by = NULL WHERE superseded_by = ?", gone)
     connection.executemany("DELETE FROM operations WHERE memory_id = ?", gone)
     connection.executemany("DELETE FROM memories WHERE memory_id = ?", gone)
@@ -327,6 +332,7 @@ def _erase_threads(connection: sqlite3.Connection, erasure: Erasure, now: float)
     connection.executemany("UPDATE ledger SET thread_id = NULL, scope = NULL WHERE thread_id = ?", gone)
     connection.executemany("DELETE FROM chronicle WHERE thread_id = ?", gone)
     connection.executemany("DELETE FROM injections WHERE thread_id = ?", gone)
+    connection.executemany(_UNNAMED.format("SELECT scope FROM threads WHERE thread_id = ?"), gone)
     for thread_id in sorted(erasure.threads):
         note(connection, thread_id, Happened.FORGOTTEN, now=now)
     # Sums of older calls name the project alone; and what a project waited for is known again at its next call.

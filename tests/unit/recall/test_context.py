@@ -188,6 +188,16 @@ def test_where_nothing_is_remembered_nothing_is_given(store: Store) -> None:
     assert composed(store, scope=None) is None
 
 
+def test_a_secret_that_was_stored_before_its_rule_is_masked(store: Store) -> None:
+    """In the text, and in what is told of each memory beside it."""
+    secret = "ghp_" + "Fake" * 9
+    remember(store.path, [row("m_1", f"Deploy with {secret}", condition=f"{secret} is set")])
+    found = composed(store)
+    assert found is not None
+    assert secret not in str(found)
+    assert "Deploy with" in found.text
+
+
 PIECES = st.sampled_from(
     [
         f"</{FRAME}>",
