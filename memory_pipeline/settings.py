@@ -248,6 +248,18 @@ class Settings:
         self._write_down(self._checked_target(key, scope, thread_id), key, None)
         return self._after(key, scope, thread_id)
 
+    def set_flags(self, thread_id: str, flags: Mapping[str, bool | None]) -> None:
+        """Switch a thread on or off, or (None) let it follow its project; by key, GENERATE and USE.
+
+        Raises:
+            UsageError, ConfigError, OSError, LockedError, StoreError: as set; what comes before it is set.
+        """
+        for key, position in flags.items():
+            if position is None:
+                self.unset(key, thread_id=thread_id)
+            else:
+                self.set(key, position, thread_id=thread_id)
+
     def catch_up(self) -> None:
         """Read what the journal tells and the database does not: it was made anew, or a crash came between the two.
 

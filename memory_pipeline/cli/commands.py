@@ -23,6 +23,7 @@ from memory_pipeline.cli.run_commands import daemon, run_command, run_once, run_
 from memory_pipeline.cli.search_command import search
 from memory_pipeline.cli.seeing_commands import doctor, log, metrics, status
 from memory_pipeline.cli.service_commands import service
+from memory_pipeline.cli.settings_commands import settings
 from memory_pipeline.cli.state_commands import state
 from memory_pipeline.cli.thread_commands import threads
 from memory_pipeline.config import as_table, user_config_path
@@ -83,6 +84,7 @@ cli.add_command(log)
 cli.add_command(metrics)
 cli.add_command(cost)
 cli.add_command(state)
+cli.add_command(settings)
 
 
 @cli.group("config")
