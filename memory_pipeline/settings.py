@@ -55,7 +55,7 @@ _SWITCHES: Mapping[str, Sequence[str]] = {
 }
 _ORIGIN = "settings"
 #: What a deed is later than the one before it, where the clock stands or was set back.
-_LATER_SECONDS = 0.001
+_LATER_SECONDS = 0.002
 
 
 class SettingOrigin(StrEnum):
@@ -302,9 +302,11 @@ class Settings:
         known = {(row.target, row.key): row for row in self._store.settings.every()}.get((target, key))
         if known is not None and known.value == value:
             return
-        if known is None and value is None and not self._tombstones.current().holds_switches:
+        tombstones = self._tombstones.current()
+        if known is None and value is None and not tombstones.holds_switches:
             return
-        now = max(self._clock.now(), known.at + 2 * _LATER_SECONDS if known is not None else 0.0)
+        before = max(known.at if known is not None else 0.0, tombstones.settings_taken_at(target))
+        now = max(self._clock.now(), before + _LATER_SECONDS)
         at = to_seconds(iso(now)) or now  # as the journal tells it back
         record = SettingRecord(
             record_id=record_id_of("setting", target, key, value, at), target=target, key=key, value=value, at=at
