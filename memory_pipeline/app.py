@@ -112,7 +112,7 @@ class App:
         self._mends = mends
         self.store = self._open_store()
         try:
-            self._take_settings()
+            self._take_settings_mended()
             self.forgetting().bring_in_line_if_due()
         except BaseException:
             self.store.close()
@@ -217,6 +217,19 @@ class App:
         if config.model != self.config.model:
             self._close_models()  # they are built anew, for the other model
         self.config = config
+
+    def _take_settings_mended(self) -> None:
+        """Take the settings; once more, on a mended database, where a damaged one does not tell them."""
+        try:
+            self._take_settings()
+            return
+        except StoreError:
+            if not self.store.seems_damaged:
+                raise
+        # Not above: as long as the error is alive, so are the cursors that it tells of, and their locks.
+        self.store.close()
+        self.store = self._open_store()
+        self._take_settings()
 
     def _write_metrics(self, counts: RunCounts) -> str | None:
         """Write the figures of the pass, if they are asked for; returns why they could not be written."""

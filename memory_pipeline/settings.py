@@ -55,7 +55,7 @@ _SWITCHES: Mapping[str, Sequence[str]] = {
 }
 _ORIGIN = "settings"
 #: What a deed is later than the one before it, where the clock stands or was set back.
-_LATER_SECONDS = 0.001
+_LATER_SECONDS = 0.002
 
 
 class SettingOrigin(StrEnum):
@@ -248,6 +248,18 @@ class Settings:
         self._write_down(self._checked_target(key, scope, thread_id), key, None)
         return self._after(key, scope, thread_id)
 
+    def set_flags(self, thread_id: str, flags: Mapping[str, bool | None]) -> None:
+        """Switch a thread on or off, or (None) let it follow its project; by key, GENERATE and USE.
+
+        Raises:
+            UsageError, ConfigError, OSError, LockedError, StoreError: as set; what comes before it is set.
+        """
+        for key, position in flags.items():
+            if position is None:
+                self.unset(key, thread_id=thread_id)
+            else:
+                self.set(key, position, thread_id=thread_id)
+
     def catch_up(self) -> None:
         """Read what the journal tells and the database does not: it was made anew, or a crash came between the two.
 
@@ -290,9 +302,11 @@ class Settings:
         known = {(row.target, row.key): row for row in self._store.settings.every()}.get((target, key))
         if known is not None and known.value == value:
             return
-        if known is None and value is None and not self._tombstones.current().holds_switches:
+        tombstones = self._tombstones.current()
+        if known is None and value is None and not tombstones.holds_switches:
             return
-        now = max(self._clock.now(), known.at + 2 * _LATER_SECONDS if known is not None else 0.0)
+        before = max(known.at if known is not None else 0.0, tombstones.settings_taken_at(target))
+        now = max(self._clock.now(), before + _LATER_SECONDS)
         at = to_seconds(iso(now)) or now  # as the journal tells it back
         record = SettingRecord(
             record_id=record_id_of("setting", target, key, value, at), target=target, key=key, value=value, at=at

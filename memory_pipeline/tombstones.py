@@ -7,6 +7,7 @@ folder put over the present one brings none of it back. No words and no ids stan
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import re
 import secrets
@@ -162,14 +163,13 @@ class Tombstones:
         """Whether an entry stays though a line that it rests on was forgotten."""
         return self._has(TombstoneKind.SPARED, entry_id)
 
-    def takes_settings(self, *targets: str | None, at: float) -> bool:
-        """Whether what was set for one of these at that time was forgotten."""
-        return any(
-            one.at >= at and target is not None and one.has(TombstoneKind.SETTINGS, target)
-            for one in self._forgettings
-            if TombstoneKind.SETTINGS in one.hashes
-            for target in targets
-        )
+    def takes_settings(self, target: str, *, at: float) -> bool:
+        """Whether what was set for a project or thread at that time was forgotten."""
+        return at <= self.settings_taken_at(target)
+
+    def settings_taken_at(self, target: str) -> float:
+        """Return when the settings of a project or thread were last forgotten; before all time for never."""
+        return max((one.at for one in self._forgettings if one.has(TombstoneKind.SETTINGS, target)), default=-math.inf)
 
     @property
     def holds_switches(self) -> bool:

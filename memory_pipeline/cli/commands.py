@@ -34,6 +34,7 @@ _PLACES: Mapping[str, tuple[str, ...]] = {
     "metrics": ("seeing_commands:metrics",),
     "cost": ("cost_command:cost",),
     "state": ("state_commands:state",),
+    "settings": ("settings_commands:settings",),
 }
 
 

@@ -72,8 +72,17 @@ def _running(document: Mapping[str, Any], _command: Command) -> Iterator[str]:
 
 def _sessions(document: Mapping[str, Any], _command: Command) -> Iterator[str]:
     yield f"Sessions:  {counted(document['threads']) or 'none indexed yet'}; {document['due']} due now"
+    told = []
     if not document["generate_memories"]:
-        yield "Switch:    settings.generate_memories is false, so nothing is extracted"
+        told.append("settings.generate_memories is false, so nothing is extracted where it is not set to true")
+    if not document["use_memories"]:
+        told.append("settings.use_memories is false, so no memory is given to a task where it is not set to true")
+    for name, what in (("generate_off", "not extracted"), ("use_off", "given no memories")):
+        counts = {key: count for key, count in document["own_switches"][name].items() if count}
+        if counts:
+            told.append(f"by settings of their own, {what}: {counted(counts)}")
+    for number, sentence in enumerate(told):
+        yield f"{'Switch:' if number == 0 else '':11}{sentence}"
 
 
 def _waiting(document: Mapping[str, Any], _command: Command) -> Iterator[str]:
