@@ -72,10 +72,12 @@ class SubmittedTasks:
                 note(connection, facts.thread_id, Happened.GREW, now=now)
             refresh_claimable(connection, [facts.thread_id])
 
-    def record_vanished(self, thread_ids: Sequence[str]) -> None:
+    def record_vanished(self, thread_ids: Sequence[str], *, now: float) -> None:
         """Note that the journal holds these tasks no longer; what they said stays."""
         if not thread_ids:
             return
         with immediate(self._connect()) as connection:
             connection.executemany("UPDATE threads SET present = 0 WHERE thread_id = ?", [(one,) for one in thread_ids])
+            for thread_id in thread_ids:
+                note(connection, thread_id, Happened.VANISHED, now=now)
             refresh_claimable(connection, thread_ids)

@@ -122,6 +122,7 @@ def run_server(app: ASGIApp, listener: socket.socket, *, stop: threading.Event) 
             access_log=False,
             server_header=False,
             proxy_headers=False,
+            http="h11",
             ws="none",
             lifespan="off",
             limit_concurrency=_MOST_CONNECTIONS,
