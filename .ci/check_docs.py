@@ -188,8 +188,10 @@ def tracked_files(root: Path) -> list[Path]:
 def _commands(command: click.Command, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     yield words, command
     if isinstance(command, click.Group):
-        for name, inner in sorted(command.commands.items()):
-            yield from _commands(inner, (*words, name))
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            if (inner := command.get_command(context, name)) is not None:
+                yield from _commands(inner, (*words, name))
 
 
 def _row_of(name: str, readme: str) -> str | None:

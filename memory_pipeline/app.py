@@ -20,6 +20,7 @@ from memory_pipeline.errors import (
     DamagedDatabaseError,
     InterruptedRunError,
     MemoryPipelineError,
+    RolloutError,
     StoreError,
     UsageError,
 )
@@ -32,6 +33,7 @@ from memory_pipeline.phase1.gates import apply_gates
 from memory_pipeline.phase1.imported import extract_imported
 from memory_pipeline.phase1.index import Discovery, Progress, index_rollouts
 from memory_pipeline.phase1.run import Phase1
+from memory_pipeline.phase1.submit import submit_task
 from memory_pipeline.phase2.consolidate import Phase2, Preview
 from memory_pipeline.phase2.findings import Finding
 from memory_pipeline.phase2.hand import Hand
@@ -39,7 +41,16 @@ from memory_pipeline.phase2.lint import lint
 from memory_pipeline.phase2.publish import OnStep
 from memory_pipeline.pipeline import PassOptions, Pipeline
 from memory_pipeline.recall.why import Explanation, explain, read_back
-from memory_pipeline.records import Agent, Draft, JournalRecord, Phase2Counts, Phase2Outcome, ReviewCounts, RunCounts
+from memory_pipeline.records import (
+    Agent,
+    Draft,
+    JournalRecord,
+    Phase2Counts,
+    Phase2Outcome,
+    ReviewCounts,
+    RunCounts,
+    SubmittedTask,
+)
 from memory_pipeline.redact import Redacted, redact
 from memory_pipeline.review.distill import Distillation, Distilled
 from memory_pipeline.review.files import FiledReview, FilesReport, write_session_files
@@ -47,11 +58,14 @@ from memory_pipeline.review.packet import events_of, read_packet
 from memory_pipeline.review.packets import KeptPacket, Packets
 from memory_pipeline.review.run import Review
 from memory_pipeline.rollouts.codex_home import check_codex_home
+from memory_pipeline.rollouts.lineage import OwnPart
 from memory_pipeline.rollouts.readback import EvidenceReader, ReadBack
+from memory_pipeline.rollouts.tasks import TaskReading
 from memory_pipeline.safekeeping.recover import is_lost, mend_database
 from memory_pipeline.safekeeping.restore import finish_restoring
 from memory_pipeline.safekeeping.upkeep import keep_up
 from memory_pipeline.seeing.metrics import metrics_text, write_textfile
+from memory_pipeline.settings import Settings
 from memory_pipeline.store.store import Store
 from memory_pipeline.tombstones import TombstoneFolder
 
@@ -69,17 +83,21 @@ class App:
         environ: Mapping[str, str] | None = None,
         extractor: Extractor | None = None,
         stop: threading.Event | None = None,
+        mends: bool = True,
     ) -> None:
         """Open the store of ``config``, mended where it is damaged or gone, and finish what was cut off.
 
         That is restoring a backup, and a forgetting, also one that a backup brought back. ``extractor`` overrides the
-        one that the configuration names; ``stop`` ends a running pass when it is set.
+        one that the configuration names; ``stop`` ends a running pass when it is set. Without ``mends`` a damaged
+        database is left to a run: mending takes long.
 
         Raises:
+            DamagedDatabaseError: the database is damaged or gone, and it is not to be mended here.
             StoreError: the state folder or its database can't be opened.
             LockedError: the database must be mended, and another process still uses it.
         """
-        self.config = config
+        self.config = config  # with what was set for the whole, once the store is open
+        self._written_config = config
         self.clock = clock or SystemClock()
         self.stop = stop or threading.Event()
         self._environ = os.environ if environ is None else environ
@@ -91,8 +109,10 @@ class App:
         self._owner = f"{socket.gethostname()}:{os.getpid()}:{self._run_id}"
         finish_restoring(config)
         self._was_mended = False
+        self._mends = mends
         self.store = self._open_store()
         try:
+            self._take_settings_mended()
             self.forgetting().bring_in_line_if_due()
         except BaseException:
             self.store.close()
@@ -113,12 +133,15 @@ class App:
             self._given_extractor.close()
 
     def _close_what_uses_the_store(self) -> None:
+        self._close_models()
+        self.store.close()
+
+    def _close_models(self) -> None:
         if self._extractor is not None and self._extractor is not self._given_extractor:
             self._extractor.close()
         if self._tool_model is not None:
             self._tool_model.close()
         self._extractor, self._tool_model = self._given_extractor, None
-        self.store.close()
 
     def run_once(
         self, options: PassOptions, *, on_index: Progress | None = None, on_extract: Progress | None = None
@@ -173,11 +196,40 @@ class App:
         return self._run_once(options, on_index, on_extract)
 
     def _run_once(self, options: PassOptions, on_index: Progress | None, on_extract: Progress | None) -> RunCounts:
+        self._take_settings()
         self.forgetting().bring_in_line_if_due()  # a backup may have been put back since the last pass
         hints = self.check_workspace(publishes=options.phase2, adopt=options.adopt)
         counts = self._pipeline().run_once(options, on_index=on_index, on_extract=on_extract)
         self.store.chronicle.trim(now=self.clock.now())
+        self.store.injections.trim(now=self.clock.now())
+        self.store.search.refresh()  # so that a new task, which waits for its memories, need not
         return _with_problems(counts, before=(*hints, *keep_up(self.config, self.store, self.clock)))
+
+    def settings(self) -> Settings:
+        """Return what a person sets and unsets."""
+        return Settings(self._written_config, self.store, self.clock)
+
+    def _take_settings(self) -> None:
+        """Let what was set for the whole hold; also what only the journal knows, since the database was made anew."""
+        settings = self.settings()
+        settings.catch_up()
+        config = settings.in_force().config_for()
+        if config.model != self.config.model:
+            self._close_models()  # they are built anew, for the other model
+        self.config = config
+
+    def _take_settings_mended(self) -> None:
+        """Take the settings; once more, on a mended database, where a damaged one does not tell them."""
+        try:
+            self._take_settings()
+            return
+        except StoreError:
+            if not self.store.seems_damaged:
+                raise
+        # Not above: as long as the error is alive, so are the cursors that it tells of, and their locks.
+        self.store.close()
+        self.store = self._open_store()
+        self._take_settings()
 
     def _write_metrics(self, counts: RunCounts) -> str | None:
         """Write the figures of the pass, if they are asked for; returns why they could not be written."""
@@ -196,7 +248,10 @@ class App:
             if not is_lost(self.config):
                 return Store(self.config.database_path)
         except DamagedDatabaseError:
-            pass
+            if not self._mends:
+                raise
+        if not self._mends:
+            raise DamagedDatabaseError(f"{self.config.database_path}: the database is gone")
         told = mend_database(self.config, self.clock)
         self._was_mended = self._was_mended or bool(told)
         if told:
@@ -246,6 +301,23 @@ class App:
         apply_gates(self.config, self.store, self.clock, force=force)
         return discovery
 
+    def submit_task(self, task: SubmittedTask) -> bool:
+        """Take in a task of another program; false when nothing of it is new. See phase1.submit.submit_task."""
+        is_new = submit_task(self.config, self.store, self.clock, task)
+        self.regate()
+        return is_new
+
+    def submitted_task(self, thread_id: str) -> SubmittedTask | None:
+        """Return a submitted task as the journal has it; None where it does not, or where it was forgotten."""
+        thread = self.store.threads.get(thread_id)
+        if thread is None or thread.agent is not Agent.TASK or self.forgets(thread_id):
+            return None
+        try:
+            own_from_byte = self.store.lineage.share_of(thread_id).own_from_byte
+            return TaskReading(thread.rollout, own=OwnPart(own_from_byte=own_from_byte)).task()
+        except RolloutError:
+            return None
+
     def take_in_hand(self, records: Sequence[JournalRecord]) -> Phase2Counts:
         """Write down what the person does, and take it in at once where no other run holds the workspace.
 
@@ -294,6 +366,7 @@ class App:
 
     def regate(self) -> None:
         """Gate again after a person changed a switch."""
+        self._take_settings()
         apply_gates(self.config, self.store, self.clock, force=False)
 
     def review(self) -> Review:
@@ -322,7 +395,8 @@ class App:
         known = self.store.extractions.get(kept.session_id)
         wanted = scope or (thread.scope if thread is not None else None)
         is_from_log = known is not None and (thread is None or thread.rollout_path != str(kept.path))
-        if wanted is None or is_from_log or not self.config.settings.generate_memories:
+        may_generate = self.settings().in_force().may_generate(scope=wanted, thread_id=kept.session_id)
+        if wanted is None or is_from_log or not may_generate:
             return kept
         self.store.imported.begin(kept.session_id, packet_path=str(kept.path), scope=wanted, now=self.clock.now())
         thread = self.store.threads.get(kept.session_id)
@@ -382,6 +456,7 @@ class App:
             Agent.CODEX: sources.codex.home,
             Agent.CLAUDE: sources.claude.home,
             Agent.JOURNAL: str(self.config.state_path),
+            Agent.TASK: str(self.config.state_path),
         }
         return EvidenceReader(homes, max_bytes=self.config.gates.max_rollout_bytes)
 

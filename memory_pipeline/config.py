@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
-import ipaddress
 import math
 import os
-import shlex
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import UnionType
@@ -17,7 +13,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
 
 from memory_pipeline.errors import ConfigError
-from memory_pipeline.records import Agent, Source
+from memory_pipeline.kinds import Agent, Source
 
 CONFIG_ENV = "MEMORY_PIPELINE_CONFIG"
 STATE_DIR_ENV = "MEMORY_PIPELINE_STATE_DIR"
@@ -61,12 +57,8 @@ class SourcesConfig:
     claude: SourceConfig = field(default_factory=lambda: SourceConfig(home="~/.claude"))
 
     def of(self, agent: Agent) -> SourceConfig:
-        """Return the table of one agent; the journal is our own and has none.
-
-        Raises:
-            KeyError: for an agent without a table.
-        """
-        return {Agent.CODEX: self.codex, Agent.CLAUDE: self.claude}[agent]
+        """Return the table of one agent; what stands in our own journal has none, and no home."""
+        return {Agent.CODEX: self.codex, Agent.CLAUDE: self.claude}.get(agent, SourceConfig())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -222,6 +214,7 @@ class Config:
     logging: LoggingConfig = field(default_factory=LoggingConfig)
     metrics: MetricsConfig = field(default_factory=MetricsConfig)
     path: str | None = field(default=None, metadata={"internal": True})
+    written: frozenset[str] = field(default=frozenset(), metadata={"internal": True})  # keys that stand in the file
 
     @property
     def state_path(self) -> Path:
@@ -274,6 +267,16 @@ class Config:
         return self.state_path / "backups"
 
     @property
+    def users_path(self) -> Path:
+        """The state folders of the other users of a server, one each."""
+        return self.state_path / "users"
+
+    @property
+    def server_path(self) -> Path:
+        """What a server keeps for itself: hashes of tokens."""
+        return self.state_path / "server"
+
+    @property
     def set_aside_path(self) -> Path:
         """Damaged databases, and what a restored backup took the place of."""
         return self.state_path / "set-aside"
@@ -309,13 +312,67 @@ def parse_config(text: str, path: Path) -> Config:
     Raises:
         ConfigError: not TOML, an unknown key, or a value that does not fit; the message names file and key.
     """
+    import tomllib
+
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: not valid TOML: {error}") from error
     config: Config = _read_table(Config, table, "", path)
     _check_values(config, path)
-    return dataclasses.replace(config, path=str(path))
+    return dataclasses.replace(config, path=str(path), written=frozenset(_written_keys(table)))
+
+
+def checked_value(dotted: str, value: Any, origin: str) -> Any:
+    """Return the value of one key if it may stand in a configuration by itself; a list becomes a tuple.
+
+    Raises:
+        ConfigError: it does not fit; the message begins with ``origin``.
+    """
+    checked = _checked_value(_kind_of(dotted), value, dotted, origin)
+    _check_values(with_values(Config(), {dotted: checked}), origin)
+    return checked
+
+
+def value_of_text(dotted: str, text: str) -> Any:
+    """Read a value as somebody types it: true, on, off, a number, a list with commas. What is none of it stays text."""
+    kind = _kind_of(dotted)
+    if kind is bool:
+        return {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}.get(
+            text.strip().lower(), text
+        )
+    if get_origin(kind) is tuple:
+        return [item.strip() for item in text.split(",") if item.strip()]
+    if kind in (int, float):
+        for read in (int, float):
+            try:
+                return read(text)
+            except ValueError:
+                continue
+    return text
+
+
+def with_values(config: Config, values: Mapping[str, Any]) -> Config:
+    """Return a configuration in which these keys of its tables have these values; they were checked before."""
+    tables: dict[str, dict[str, Any]] = {}
+    for dotted, value in values.items():
+        table, _, key = dotted.rpartition(".")
+        tables.setdefault(table, {})[key] = value
+    whole = tables.pop("", {})
+    changed = {name: dataclasses.replace(value_in(config, name), **keys) for name, keys in tables.items()}
+    return dataclasses.replace(config, **whole, **changed)
+
+
+def value_in(config: Config, dotted: str) -> Any:
+    """Return the value of one key.
+
+    Raises:
+        AttributeError: there is no such key.
+    """
+    value: Any = config
+    for part in dotted.split("."):
+        value = getattr(value, part)
+    return value
 
 
 def user_config_path() -> Path:
@@ -334,6 +391,8 @@ def default_state_dir() -> Path:
 
 def is_loopback(base_url: str) -> bool:
     """Whether a server address stays on this machine. The library's default address ("") does not."""
+    import ipaddress
+
     host = (urlsplit(base_url).hostname or "").lower()
     if host == "localhost" or host.endswith(".localhost"):
         return True
@@ -374,6 +433,21 @@ def as_table(config: Any) -> dict[str, Any]:
         else:
             table[spec.name] = list(value) if isinstance(value, tuple) else value
     return table
+
+
+def _written_keys(table: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _written_keys(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}"
+
+
+def _kind_of(dotted: str) -> Any:
+    kind: Any = Config
+    for part in dotted.split("."):
+        kind = get_type_hints(kind)[part]
+    return kind
 
 
 def _find_config(explicit_path: str | None, environ: Mapping[str, str]) -> Path | None:
@@ -432,7 +506,21 @@ def _read_table(record: type, table: Mapping[str, Any], prefix: str, path: Path)
     return record(**values)
 
 
+def nearest_key(dotted: str, known: Collection[str]) -> str | None:
+    """Return which of the known keys somebody who wrote ``dotted`` means most likely."""
+    import difflib
+
+    tail = dotted.rsplit(".", 1)[-1]
+    near = [name for name in known if name.rsplit(".", 1)[-1] == tail]
+    near = near or difflib.get_close_matches(dotted, known, n=1, cutoff=0.5)
+    tails = {name.rsplit(".", 1)[-1]: name for name in known}
+    near = near or [tails[found] for found in difflib.get_close_matches(tail, tails, n=1, cutoff=0)]
+    return near[0] if near else None
+
+
 def _nearest(dotted: str, prefix: str, specs: Mapping[str, Any]) -> str:
+    import difflib
+
     known = key_names()
     tail = dotted.rsplit(".", 1)[-1]
     near = (
@@ -443,7 +531,7 @@ def _nearest(dotted: str, prefix: str, specs: Mapping[str, Any]) -> str:
     return f"; the nearest known key is {near[0]}" if near else f"; known keys are {', '.join(known)}"
 
 
-def _checked_value(kind: Any, value: Any, dotted: str, path: Path) -> Any:
+def _checked_value(kind: Any, value: Any, dotted: str, path: Path | str) -> Any:
     if get_origin(kind) is tuple:
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
             return tuple(value)
@@ -517,21 +605,13 @@ _AT_LEAST: Mapping[str, float] = {
 }
 
 
-def _check_values(config: Config, path: Path) -> None:
-    table = as_table(config)
-
-    def value_of(dotted: str) -> Any:
-        value: Any = table
-        for part in dotted.split("."):
-            value = value[part]
-        return value
-
+def _check_values(config: Config, path: Path | str) -> None:
     for dotted, choices in _CHOICES.items():
-        if value_of(dotted) not in choices:
-            raise ConfigError(f"{path}: {dotted} must be one of {', '.join(choices)}, not {value_of(dotted)!r}")
+        if value_in(config, dotted) not in choices:
+            raise ConfigError(f"{path}: {dotted} must be one of {', '.join(choices)}, not {value_in(config, dotted)!r}")
     for dotted, least in _AT_LEAST.items():
-        if value_of(dotted) < least:
-            raise ConfigError(f"{path}: {dotted} must be at least {least:g}, not {value_of(dotted)!r}")
+        if value_in(config, dotted) < least:
+            raise ConfigError(f"{path}: {dotted} must be at least {least:g}, not {value_in(config, dotted)!r}")
     if config.gates.min_rate_limit_remaining_percent > 100:
         raise ConfigError(f"{path}: gates.min_rate_limit_remaining_percent must be at most 100")
     known = [source.value for source in Source if source not in (Source.OWN, Source.SUBAGENT)]
@@ -541,13 +621,15 @@ def _check_values(config: Config, path: Path) -> None:
     if config.model.provider == "openai" and not config.model.extract_model:
         raise ConfigError(f'{path}: model.provider is "openai", so model.extract_model must name a model')
     _check_base_url(config.model.base_url, path)
+    import shlex
+
     try:
         shlex.split(config.review.collaborator)
     except ValueError as error:
         raise ConfigError(f"{path}: review.collaborator is no command line: {error}") from error
 
 
-def _check_base_url(base_url: str, path: Path) -> None:
+def _check_base_url(base_url: str, path: Path | str) -> None:
     if not base_url:
         return
     try:
@@ -578,7 +660,7 @@ def _resolve_paths(config: Config, explicit_state_dir: str | None, environ: Mapp
 #: Folders of ours in the state folder.
 _STATE_FOLDERS = (
     *("baseline", "baseline.new", "baseline.old", "staging", "replaced", "kept", "tombstones"),
-    *("backups", "set-aside", "restoring", "logs", "packets", "memory-drafts", "sync-lists"),
+    *("backups", "set-aside", "restoring", "logs", "packets", "memory-drafts", "sync-lists", "users", "server"),
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from memory_pipeline.records import STATED_KINDS, Entry, EntryKind, EvidenceLine, Speaker
+from memory_pipeline.records import STATED_KINDS, TASK_THREAD_PREFIX, Entry, EntryKind, EvidenceLine, Speaker
 
 #: When and where something was said: time, thread, place in the log, entry. The greater is the newer word.
 Said = tuple[float, str, int, str]
@@ -18,6 +18,16 @@ def are_of_one_family(first: EntryKind, second: EntryKind) -> bool:
 def states_persons_word(kind: EntryKind, entries: Iterable[Entry]) -> bool:
     """Whether what is of this kind and rests on these entries says what a person stated."""
     return kind in STATED_KINDS or any(map(is_persons_word, entries))
+
+
+def goal_of(thread_ids: Iterable[str], condition: str) -> str | None:
+    """Return the goal of which a statement tells what came of it; None where it rests on more than submitted tasks.
+
+    Of two results for the same goal the newer one replaces the older.
+    """
+    threads = list(thread_ids)
+    is_result = bool(threads) and all(name.startswith(TASK_THREAD_PREFIX) for name in threads)
+    return condition.casefold() if is_result and condition else None
 
 
 def said_at(entry: Entry) -> float:

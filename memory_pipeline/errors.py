@@ -66,6 +66,10 @@ class ServiceError(MemoryPipelineError):
     """The system that is to run the service refused, or can't be asked."""
 
 
+class HookError(MemoryPipelineError):
+    """A file of an agent's settings can't be changed safely; it is as it was."""
+
+
 class RolloutError(MemoryPipelineError):
     """A rollout can't be read: vanished, not a regular file, outside the home, no permission."""
 

@@ -8,11 +8,8 @@ from __future__ import annotations
 import contextlib
 import errno
 import functools
-import hashlib
 import os
-import signal
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -54,6 +51,8 @@ def write_whole(path: Path, content: bytes, *, mode: int = FILE_MODE, sync_name:
     Raises:
         OSError: it can't be written; the old file stands and nothing is left beside it.
     """
+    import tempfile
+
     descriptor, temporary = tempfile.mkstemp(prefix=TEMPORARY_PREFIX, dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as stream:
@@ -183,6 +182,7 @@ def is_open_for_writing(path: Path) -> bool | None:
     if sys.platform != "linux":
         return None
     import fcntl
+    import signal
 
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -257,4 +257,6 @@ def sync_folder(path: Path) -> None:
 
 def sha256_hex(content: bytes) -> str:
     """Return the SHA-256 of some bytes, in hex."""
+    import hashlib
+
     return hashlib.sha256(content).hexdigest()

@@ -7,8 +7,8 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from memory_pipeline.errors import InterruptedRunError, LockedError, StoreError
 
@@ -16,8 +16,7 @@ from memory_pipeline.errors import InterruptedRunError, LockedError, StoreError
 _POLL_SECONDS = 0.1
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class HeldLock:
+class HeldLock(NamedTuple):
     """A lock file that this process holds, and which file it was when it was taken."""
 
     path: Path
@@ -73,8 +72,7 @@ def os_lock(
         lock.release()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Holding:
+class Holding(NamedTuple):
     """Whether somebody holds a lock file, as a look from outside tells."""
 
     is_held: bool

@@ -7,23 +7,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-
-class Agent(StrEnum):
-    """Who wrote a log."""
-
-    CODEX = "codex"
-    CLAUDE = "claude"
-    JOURNAL = "journal"
-
-
-class Source(StrEnum):
-    """How a session ran, as its own log says."""
-
-    INTERACTIVE = "interactive"
-    HEADLESS = "headless"
-    SUBAGENT = "subagent"
-    OWN = "own"
-    OTHER = "other"
+# Told here too: most rooms know them from here.
+from memory_pipeline.kinds import PROJECT_SCOPE_PREFIX as PROJECT_SCOPE_PREFIX  # noqa: PLC0414
+from memory_pipeline.kinds import STATED_KINDS as STATED_KINDS  # noqa: PLC0414
+from memory_pipeline.kinds import USER_SCOPE as USER_SCOPE  # noqa: PLC0414
+from memory_pipeline.kinds import Agent as Agent  # noqa: PLC0414
+from memory_pipeline.kinds import EntryKind as EntryKind  # noqa: PLC0414
+from memory_pipeline.kinds import MemoryStatus as MemoryStatus  # noqa: PLC0414
+from memory_pipeline.kinds import Source as Source  # noqa: PLC0414
 
 
 class Speaker(StrEnum):
@@ -89,6 +80,7 @@ class Gate(StrEnum):
     OVERSIZE = "oversize"
     UNREADABLE = "unreadable"
     EMPTY = "empty"
+    NOT_COMPLETED = "not_completed"
 
 
 class JobState(StrEnum):
@@ -103,20 +95,6 @@ class JobState(StrEnum):
     GATED = "gated"
 
 
-class EntryKind(StrEnum):
-    """What sort of statement an entry or a memory is."""
-
-    PREFERENCE = "preference"
-    DECISION = "decision"
-    PROCEDURE = "procedure"
-    KNOWLEDGE = "knowledge"
-    FAILURE = "failure"
-
-
-#: Kinds that rest on the person's word: each needs an evidence line spoken by the user.
-STATED_KINDS = frozenset({EntryKind.PREFERENCE, EntryKind.DECISION, EntryKind.PROCEDURE})
-
-
 class TaskOutcome(StrEnum):
     """How one task of a session ended."""
 
@@ -124,18 +102,6 @@ class TaskOutcome(StrEnum):
     PARTIAL = "partial"
     FAIL = "fail"
     UNCERTAIN = "uncertain"
-
-
-class MemoryStatus(StrEnum):
-    """Whether a memory is told as current."""
-
-    ACTIVE = "active"
-    SUPERSEDED = "superseded"
-    RETIRED = "retired"
-
-
-USER_SCOPE = "user"
-PROJECT_SCOPE_PREFIX = "project:"
 
 
 class Event(NamedTuple):
@@ -229,6 +195,11 @@ class ThreadFacts:
     forked_from: str | None = None  # the thread of which this one is a fork, as its log says
     disabled_from_start: bool = False  # memory_mode was "disabled" when the session began, so by a setting of its agent
     citations: tuple[Citation, ...] = ()  # of the final answers that stand
+
+
+#: What stands in a row in the place of words that are kept from extraction.
+WITHHELD = "[result of a web or MCP tool withheld]"
+ECHO = "[memory that the agent read back, left out: it is no new evidence]"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -417,6 +388,13 @@ class IndexedThread:
     last_error: str | None
     extracted: bool  # an outcome of phase one is stored
     no_output: bool  # and that outcome is no-output
+    task_status: SubmittedStatus | None = None  # of a submitted task
+    keeps_words: bool = False  # what it said stays though its gate would withdraw it: a whole project is switched off
+
+    @property
+    def is_withdrawn(self) -> bool:
+        """Whether its gate withdraws what it said."""
+        return self.gate in WITHDRAWING_GATES and not self.keeps_words
 
     @property
     def unpacks_past_limit(self) -> bool:
@@ -440,7 +418,7 @@ class IndexedThread:
     @property
     def state(self) -> JobState:
         """The state as it is shown: the last stored outcome, or ``gated`` while a gate holds back what has none."""
-        if self.gate in WITHDRAWING_GATES:
+        if self.is_withdrawn:
             return JobState.GATED
         if self.job_state in (JobState.RUNNING, JobState.DONE, JobState.NO_OUTPUT):
             return self.job_state
@@ -453,7 +431,8 @@ class IndexedThread:
 
 #: Why reading a log stopped early: it has more plain text than it may have. One of ``skipped_lines``.
 PAST_LIMIT = "past_limit"
-#: Gates that turn a thread ``gated`` whatever was extracted, and withdraw its entries while they stand.
+#: Gates that turn a thread ``gated`` whatever was extracted, and withdraw its entries while they stand; see
+#: ``keeps_words`` for when they don't.
 WITHDRAWING_GATES = frozenset({Gate.DISABLED, Gate.POLLUTED, Gate.OWN_RUN, Gate.SUBAGENT})
 
 
@@ -655,6 +634,67 @@ class JournalRecord:
     speaker: Speaker = Speaker.USER  # whose words an ADD are: the person's, or an extension's (tool)
 
 
+class SubmittedStatus(StrEnum):
+    """How far a task is that another program submitted."""
+
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SubmittedTask:
+    """A task that another program submitted, as a line of the journal tells it; a later line of it replaces that."""
+
+    task_id: str
+    scope: str  # a project's
+    goal: str  # what was wanted, redacted
+    result: str  # what came of it, redacted
+    status: SubmittedStatus
+    started_at: float
+    finished_at: float | None  # None while it runs
+    parent_task_id: str | None  # of a sub-task
+    continued_from: str | None  # the task that it goes on with
+    outside_context: bool  # something from outside the machine was used
+    received_at: float
+
+    @property
+    def thread_id(self) -> str:
+        """The id of its thread."""
+        return f"{TASK_THREAD_PREFIX}{self.task_id}"
+
+    @property
+    def is_external(self) -> bool:
+        """Whether what it says comes from elsewhere too: from outside, or from another task."""
+        return self.outside_context or self.parent_task_id is not None or self.continued_from is not None
+
+
+#: How the threads of submitted tasks are named.
+TASK_THREAD_PREFIX = "task-"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaskLine:
+    """A task in the journal and where it stands there."""
+
+    task: SubmittedTask
+    byte_start: int
+    byte_end: int  # exclusive, without the line end
+    line_sha256: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SettingRecord:
+    """One setting that the person gave a value, or took it from."""
+
+    record_id: str
+    target: str  # the whole, a project's scope, or a thread; see settings
+    key: str  # of the configuration, dotted
+    value: str | None  # JSON; None: the next wider one holds
+    at: float
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JournalLine:
     """A record of the journal and where it stands."""
@@ -802,6 +842,7 @@ class Happened(StrEnum):
     DISABLED = "disabled"  # the person keeps it out
     ENABLED = "enabled"  # the person lets it count again
     FORGOTTEN = "forgotten"  # the person had it forgotten
+    GIVEN = "given"  # memories were given to it at its start
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -812,7 +853,8 @@ class ChronicleLine:
     thread_id: str
     what: Happened
     gate: Gate | None = None  # GATED
-    count: int | None = None  # SUCCEEDED, WITHDRAWN: entries; CLAIMED, TAKEN_OVER, FAILED, EXHAUSTED: tries used
+    # SUCCEEDED, WITHDRAWN: entries; GIVEN: memories; CLAIMED, TAKEN_OVER, FAILED, EXHAUSTED: tries used
+    count: int | None = None
     reason: str | None = None  # FAILED, EXHAUSTED
 
 

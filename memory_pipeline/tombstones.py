@@ -7,6 +7,7 @@ folder put over the present one brings none of it back. No words and no ids stan
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import re
 import secrets
@@ -47,6 +48,8 @@ class TombstoneKind(StrEnum):
     RECORD = "record"  # a line of the journal, by the id of its record
     TEXT = "text"  # a statement or title that nothing left tells, by its words in a row: known where files come back
     WORDS = "words"  # words in a row: whatever holds them is never remembered again
+    SETTINGS = "settings"  # a project or thread, by the target of its settings: what was set for it so far goes
+    SWITCH = "switch"  # what one of those switches said: it stays so, unseen, until a person sets it anew
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,6 +68,11 @@ def line_value(thread_id: str, line_sha256: str) -> str:
 def said_value(thread_id: str, text: str) -> str:
     """Return what names a line of a thread's log by its words: a log may be written anew, with other times in it."""
     return f"{thread_id}\x1f{' '.join(tokens_of(text))}"
+
+
+def switch_value(target: str, key: str, value: str) -> str:
+    """Return what names a switch of a project or thread in one position."""
+    return f"{target}\x1f{key}\x1f{value}"
 
 
 def tokens_of(text: str) -> list[str]:
@@ -154,6 +162,29 @@ class Tombstones:
     def spares(self, entry_id: str) -> bool:
         """Whether an entry stays though a line that it rests on was forgotten."""
         return self._has(TombstoneKind.SPARED, entry_id)
+
+    def takes_settings(self, target: str, *, at: float) -> bool:
+        """Whether what was set for a project or thread at that time was forgotten."""
+        return at <= self.settings_taken_at(target)
+
+    def settings_taken_at(self, target: str) -> float:
+        """Return when the settings of a project or thread were last forgotten; before all time for never."""
+        return max((one.at for one in self._forgettings if one.has(TombstoneKind.SETTINGS, target)), default=-math.inf)
+
+    @property
+    def holds_switches(self) -> bool:
+        """Whether any switch of something forgotten stays as it was."""
+        return any(TombstoneKind.SWITCH in one.hashes for one in self._forgettings)
+
+    def switch(self, target: str, key: str, positions: Iterable[str]) -> str | None:
+        """Return in which of its positions a switch was when its project or thread was last forgotten, if in any."""
+        found = [
+            (one.at, position)
+            for position in positions
+            for one in self._forgettings
+            if one.has(TombstoneKind.SWITCH, switch_value(target, key, position))
+        ]
+        return max(found)[1] if found else None
 
     def holds_words(self, *texts: str | None) -> bool:
         """Whether a text holds words that must never be remembered."""

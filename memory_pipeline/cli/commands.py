@@ -2,34 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 import click
 
 from memory_pipeline import __version__
-from memory_pipeline.cli import (  # noqa: F401 - they add to the groups of memory_commands and draft_commands
-    decide_commands,
-    distill_command,
-    hand_commands,
-    history_commands,
-)
-from memory_pipeline.cli.cost_command import cost
-from memory_pipeline.cli.draft_commands import drafts
-from memory_pipeline.cli.forget_commands import forget, redact
-from memory_pipeline.cli.memory_commands import memory
-from memory_pipeline.cli.packet_commands import packet
 from memory_pipeline.cli.place import EXIT_DONE, JSON_OPTION, Place
-from memory_pipeline.cli.run_commands import daemon, run_command, run_once, run_options, scan
-from memory_pipeline.cli.search_command import search
-from memory_pipeline.cli.seeing_commands import doctor, log, metrics, status
-from memory_pipeline.cli.service_commands import service
-from memory_pipeline.cli.state_commands import state
-from memory_pipeline.cli.thread_commands import threads
-from memory_pipeline.config import as_table, user_config_path
-from memory_pipeline.errors import UsageError
+from memory_pipeline.cli.run_options import run_options
+
+#: Where each command stands: a module of this package and its name in there, then the modules that add to its group.
+_PLACES: Mapping[str, tuple[str, ...]] = {
+    "run": ("run_commands:run_command",),
+    "daemon": ("run_commands:daemon",),
+    "service": ("service_commands:service",),
+    "serve": ("serve_commands:serve",),
+    "scan": ("run_commands:scan",),
+    "threads": ("thread_commands:threads",),
+    "memory": ("memory_commands:memory", "hand_commands", "history_commands", "distill_command"),
+    "search": ("search_command:search",),
+    "context": ("context_command:context",),
+    "hooks": ("hook_commands:hooks",),
+    "drafts": ("draft_commands:drafts", "decide_commands"),
+    "packet": ("packet_commands:packet",),
+    "forget": ("forget_commands:forget",),
+    "redact": ("forget_commands:redact",),
+    "status": ("seeing_commands:status",),
+    "doctor": ("seeing_commands:doctor",),
+    "log": ("seeing_commands:log",),
+    "metrics": ("seeing_commands:metrics",),
+    "cost": ("cost_command:cost",),
+    "state": ("state_commands:state",),
+    "settings": ("settings_commands:settings",),
+}
 
 
 class _Commands(click.Group):
+    """The commands, each of which is loaded when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *_PLACES})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _PLACES:
+            return super().get_command(ctx, cmd_name)
+        place, *more = _PLACES[cmd_name]
+        module, name = place.split(":")
+        for other in more:
+            import_module(f"memory_pipeline.cli.{other}")
+        command: click.Command = getattr(import_module(f"memory_pipeline.cli.{module}"), name)
+        return command
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
@@ -59,30 +83,13 @@ def cli(ctx: click.Context, /, config_path: str | None, state_dir: str | None, *
             )
         return None
     if asked_for_run:
+        from memory_pipeline.cli.run_commands import run_once
+
         return run_once(ctx.obj, samples="never", **options)
     if any(value not in (False, None) for value in options.values()):
         raise click.UsageError("name a command, or --phase1 or --phase2", ctx)
     click.echo(ctx.get_help())
     return 2
-
-
-cli.add_command(run_command)
-cli.add_command(daemon)
-cli.add_command(service)
-cli.add_command(scan)
-cli.add_command(threads)
-cli.add_command(memory)
-cli.add_command(search)
-cli.add_command(drafts)
-cli.add_command(packet)
-cli.add_command(forget)
-cli.add_command(redact)
-cli.add_command(status)
-cli.add_command(doctor)
-cli.add_command(log)
-cli.add_command(metrics)
-cli.add_command(cost)
-cli.add_command(state)
 
 
 @cli.group("config")
@@ -96,6 +103,7 @@ def config_group() -> None:
 def config_show(place: Place, *, as_json: bool) -> int:
     """Show every setting as it is in force, paths resolved."""
     from memory_pipeline.cli import output
+    from memory_pipeline.config import as_table
 
     config = place.load()
     if as_json:
@@ -112,6 +120,7 @@ def config_show(place: Place, *, as_json: bool) -> int:
 def config_path_command(place: Place, *, as_json: bool) -> int:
     """Show which file the configuration comes from."""
     from memory_pipeline.cli import output
+    from memory_pipeline.config import user_config_path
 
     path = place.load().path
     if as_json:
@@ -128,6 +137,8 @@ def config_path_command(place: Place, *, as_json: bool) -> int:
 def completion(shell: str) -> int:
     """Print the completion script for a shell, to be sourced from its start-up file."""
     from click.shell_completion import get_completion_class
+
+    from memory_pipeline.errors import UsageError
 
     completion_class = get_completion_class(shell)
     if completion_class is None:

@@ -27,6 +27,7 @@ _NAMES = {
     "summaries": "summaries of sessions made anew from what is left",
     "history": "steps of the history",
     "journal_lines": "lines of the journal",
+    "settings": "settings of their own (what was switched off stays off)",
     "handbook_lines": "lines of yours in MEMORY.md",
     "notes": "notes in extensions/ad_hoc",
     "review_files": "packets, files of drafts and what was kept aside of them, deleted or written anew",
@@ -125,6 +126,8 @@ def _selector(app: App, place: Place, named: Mapping[str, str | None]) -> Select
 
 def _is_known_scope(app: App, scope: str) -> bool:
     kept = app.store.forgetting.kept()
+    if any(row.target == scope for row in kept.settings):
+        return True
     return any(one.scope == scope for group in (kept.entries, kept.memories, kept.threads) for one in group.values())
 
 

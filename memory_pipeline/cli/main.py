@@ -5,15 +5,13 @@ from __future__ import annotations
 import io
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 
 import click
 
 from memory_pipeline.cli.commands import cli
-from memory_pipeline.cli.output import print_json, say
-from memory_pipeline.cli.place import EXIT_INTERRUPTED
+from memory_pipeline.cli.place import EXIT_INTERRUPTED, AtOnce
 from memory_pipeline.errors import MemoryPipelineError
 
 
@@ -23,6 +21,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _make_output_safe()
     code = run(given)
     _flush()
+    if isinstance(code, AtOnce):
+        os._exit(code)
     sys.exit(code)
 
 
@@ -48,6 +48,8 @@ def run(arguments: Sequence[str]) -> int:
         place = f"{error.filename}: " if error.filename else ""
         return _failed(arguments, f"{place}{error.strerror or error}", 1)
     except Exception as error:  # noqa: BLE001 - a fault of ours is one line too, and never quotes what was read
+        import traceback
+
         frame = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{frame.name}, line {frame.lineno}"
         return _failed(arguments, f"internal error: {type(error).__name__} in {where}; please report it", 1)
@@ -55,6 +57,8 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _failed(arguments: Sequence[str], message: str, exit_code: int, *, lines: Sequence[str] = ()) -> int:
+    from memory_pipeline.cli.output import print_json, say
+
     line = " ".join(message.split())
     with suppress(OSError):  # the terminal may be what was lost
         for shown in (f"memory-pipeline: {line}", *lines):

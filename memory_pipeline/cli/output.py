@@ -345,6 +345,8 @@ def print_thread(document: Mapping[str, Any], thread: IndexedThread) -> None:
     for name in ("thread_id", "agent", "rollout_path", "cwd", "scope", "source", "updated_at", "state", "gate"):
         if document[name] is not None:
             click.echo(f"{name + ':':14}{printable(str(document[name]))}")
+    for name, flag in document["flags"].items():
+        click.echo(f"{name + ':':14}{'on' if flag['in_force'] else 'off'} (from: {flag['origin']})")
     if document["last_error"]:
         click.echo(f"{'last_error:':14}{printable(redact(document['last_error']).text)} (tries: {thread.attempts})")
     if document["retry_at"]:

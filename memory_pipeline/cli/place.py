@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -14,11 +12,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from memory_pipeline.config import Config, load_config
 from memory_pipeline.errors import UsageError
 
 if TYPE_CHECKING:
     from memory_pipeline.app import App
+    from memory_pipeline.config import Config
 
 T = TypeVar("T")
 
@@ -26,6 +24,11 @@ EXIT_DONE = 0
 EXIT_FAILED = 1
 EXIT_LOCKED = 75
 EXIT_INTERRUPTED = 130
+
+
+class AtOnce(int):
+    """An exit code with which the program ends at once: nothing is left to do, and work that hangs is left alone."""
+
 
 JSON_OPTION = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
@@ -39,10 +42,14 @@ class Place:
 
     def load(self) -> Config:
         """Read the configuration."""
+        from memory_pipeline.config import load_config
+
         return load_config(self.config_path, self.state_dir)
 
     def command(self, words: str) -> str:
         """Return how to call a command for this same place, to show to the person."""
+        import shlex
+
         parts = [_program()]
         if self.config_path:
             parts += ["--config", shlex.quote(self.config_path)]
@@ -53,9 +60,16 @@ class Place:
 
 def _program() -> str:
     """Return how this program was called, so that what we print can be typed as it stands."""
+    import shlex
+    import shutil
+
     called = Path(sys.argv[0])
     if called.name == "__main__.py":
-        return f"{shlex.quote(sys.executable)} -m memory_pipeline"
+        beside = Path(sys.executable).with_name("memory-pipeline")
+        if not beside.exists():
+            # Without -P a module in the working folder, which may be a stranger's, would come before our own.
+            return f"{shlex.quote(sys.executable)} -P -m memory_pipeline"
+        called = beside
     found = shutil.which("memory-pipeline")
     is_on_path = found is not None and called.exists() and Path(found).samefile(called)
     return "memory-pipeline" if is_on_path or not called.exists() else shlex.quote(str(called.absolute()))

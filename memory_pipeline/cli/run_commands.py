@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 import click
 
 from memory_pipeline.cli.place import EXIT_DONE, EXIT_FAILED, EXIT_LOCKED, JSON_OPTION, Place, open_app
+from memory_pipeline.cli.run_options import run_options
 from memory_pipeline.cli.signals import stoppable
 from memory_pipeline.config import Config
 from memory_pipeline.errors import UsageError
 from memory_pipeline.records import RunCounts
-
-
-def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of a run to a command."""
-    for option in (
-        JSON_OPTION,
-        click.option("--wait", is_flag=True, help="Wait for another run to release the workspace."),
-        click.option("--adopt", is_flag=True, help="Take over what stands in the memory folder of Codex, as yours."),
-        click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Extract at most N sessions."),
-        click.option("--force", is_flag=True, help="Also extract sessions that are too recent or too short."),
-        click.option("--phase2", is_flag=True, help="Consolidate only."),
-        click.option("--phase1", is_flag=True, help="Extract only."),
-    ):
-        command = option(command)
-    return command
 
 
 @click.command("run")

@@ -25,7 +25,7 @@ def status_lines(document: Mapping[str, Any], command: Command) -> list[str]:
     ]
     parts: list[Part] = [_database, _running, _folders]
     if _is_known(document):
-        parts[2:2] = [_sessions, _waiting, _failures, _rest, _drafts, _published, _cost]
+        parts[2:2] = [_sessions, _waiting, _failures, _rest, _drafts, _published, _given, _cost]
     for part in parts:
         lines += part(document, command)
     return [printable(line) for line in lines]
@@ -72,8 +72,17 @@ def _running(document: Mapping[str, Any], _command: Command) -> Iterator[str]:
 
 def _sessions(document: Mapping[str, Any], _command: Command) -> Iterator[str]:
     yield f"Sessions:  {counted(document['threads']) or 'none indexed yet'}; {document['due']} due now"
+    told = []
     if not document["generate_memories"]:
-        yield "Switch:    settings.generate_memories is false, so nothing is extracted"
+        told.append("settings.generate_memories is false, so nothing is extracted where it is not set to true")
+    if not document["use_memories"]:
+        told.append("settings.use_memories is false, so no memory is given to a task where it is not set to true")
+    for name, what in (("generate_off", "not extracted"), ("use_off", "given no memories")):
+        counts = {key: count for key, count in document["own_switches"][name].items() if count}
+        if counts:
+            told.append(f"by settings of their own, {what}: {counted(counts)}")
+    for number, sentence in enumerate(told):
+        yield f"{'Switch:' if number == 0 else '':11}{sentence}"
 
 
 def _waiting(document: Mapping[str, Any], _command: Command) -> Iterator[str]:
@@ -103,6 +112,13 @@ def _failures(document: Mapping[str, Any], command: Command) -> Iterator[str]:
     ask = "" if exhausted else " does not wait"
     yield f"           {then} `{command('threads retry THREAD')}`{ask}"
     yield f"           `{command(f'threads list --state {state}')}` shows which"
+
+
+def _given(document: Mapping[str, Any], _command: Command) -> Iterator[str]:
+    given = document["given"]
+    if given["last_day"]:
+        tasks = "task" if given["last_day"] == 1 else "tasks"
+        yield f"Given:     memories to {given['last_day']} {tasks} in a day, {given['tokens']} tokens"
 
 
 def _rest(document: Mapping[str, Any], _command: Command) -> Iterator[str]:

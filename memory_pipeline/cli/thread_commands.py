@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,10 @@ from memory_pipeline.records import Gate, JobState
 if TYPE_CHECKING:
     from memory_pipeline.app import App
     from memory_pipeline.records import IndexedThread
+
+
+_POSITION_VALUES = {"on": True, "off": False, "inherit": None}
+_POSITIONS = click.Choice(list(_POSITION_VALUES))
 
 
 @click.group()
@@ -72,7 +76,8 @@ def threads_show(place: Place, *, thread: str, as_json: bool) -> int:
         extraction = app.store.extractions.get(found.thread_id)
         usage = app.store.extractions.usage("thread", found.thread_id)
         drafts = {draft.entry.entry_id: draft for draft in app.store.drafts.every(thread_id=found.thread_id)}
-    document = output.thread_details(found, extraction, usage, drafts)
+        flags = flags_document(app, found)
+    document = {**output.thread_details(found, extraction, usage, drafts), "flags": flags}
     if as_json:
         output.print_json(document)
     else:
@@ -123,21 +128,71 @@ def threads_enable(place: Place, *, thread: str, as_json: bool) -> int:
     return _switch_thread(place, thread, disabled=False, as_json=as_json)
 
 
+@threads.command("flags")
+@click.argument("thread")
+@click.option("--use", type=_POSITIONS, help="May memories be given to it.")
+@click.option("--generate", type=_POSITIONS, help="May it be extracted; off withdraws what it said, like disable.")
+@JSON_OPTION
+@click.pass_obj
+def threads_flags(place: Place, *, thread: str, use: str | None, generate: str | None, as_json: bool) -> int:
+    """Show or set the switches of one session; inherit: it follows its project."""
+    from memory_pipeline.cli import output
+    from memory_pipeline.settings import GENERATE, USE
+
+    asked = {USE: use, GENERATE: generate}
+    with open_app(place.load()) as app:
+        found = find_thread(app, thread, place)
+        flags = {key: _POSITION_VALUES[word] for key, word in asked.items() if word is not None}
+        if flags:
+            app.settings().set_flags(found.thread_id, flags)
+            app.regate()
+        document = flags_document(app, found)
+    if as_json:
+        output.print_json({"thread_id": found.thread_id, **document})
+        return EXIT_DONE
+    for name in ("use", "generate"):
+        one = document[name]
+        click.echo(f"{name + ':':10}{'on' if one['in_force'] else 'off'} (from: {one['origin']})")
+    return EXIT_DONE
+
+
+def flags_document(app: App, thread: IndexedThread) -> dict[str, Any]:
+    """Return the switches of a session: as they are set for it (null: inherited), and what is in force from where."""
+    from memory_pipeline.settings import GENERATE, USE
+
+    in_force = app.settings().in_force()
+    document = {}
+    for name, key in (("use", USE), ("generate", GENERATE)):
+        found = in_force.of(key, scope=thread.scope, thread_id=thread.thread_id)
+        flag, value, origin = in_force.flag(key, thread.thread_id), found.value, str(found.origin)
+        if key == GENERATE and thread.disabled_by_person and flag is None:
+            flag, value, origin = False, False, "thread"  # switched off before there were settings, or forgotten
+        document[name] = {"flag": flag, "in_force": value, "origin": origin}
+    return document
+
+
 def _switch_thread(place: Place, thread: str, *, disabled: bool, as_json: bool) -> int:
     from memory_pipeline.cli import output
+    from memory_pipeline.settings import GENERATE
 
     with open_app(place.load()) as app:
         found = find_thread(app, thread, place)
         if not disabled and app.forgets(found.thread_id):
             raise UsageError(f"thread {found.thread_id} was forgotten, and is never extracted again")
-        app.store.threads.set_disabled(found.thread_id, disabled=disabled, now=app.clock.now())
+        app.settings().set_flags(found.thread_id, {GENERATE: False if disabled else None})
         app.regate()
         after = find_thread(app, found.thread_id, place)
+        wider = app.settings().in_force().of(GENERATE, scope=after.scope, thread_id=after.thread_id)
     name = output.printable(after.thread_id)
     if as_json:
         output.print_json(output.thread_document(after))
     elif disabled:
         click.echo(f"Thread {name} is disabled; the next `{place.command('run')}` drops what only it said.")
+    elif not wider.value:
+        click.echo(
+            f"Thread {name} follows its project again, for which generation is off (from: {wider.origin}); "
+            f"`{place.command(f'threads flags {name} --generate on')}` has it extracted all the same."
+        )
     else:
         click.echo(f"Thread {name} is enabled and {after.state}.")
     return EXIT_DONE

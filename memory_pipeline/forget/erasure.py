@@ -85,6 +85,9 @@ def erasure_of(kept: Kept, tombstones: Tombstones, *, taken_in: Iterable[str] = 
         records=frozenset(record for record in taken_in if tombstones.has_record(record)),
         operations=operations,
         images=images,
+        settings=frozenset(
+            (row.target, row.key) for row in kept.settings if tombstones.takes_settings(row.target, at=row.at)
+        ),
     )
 
 

@@ -25,11 +25,19 @@ from memory_pipeline.phase2.baseline import read_baseline, read_workspace_file
 from memory_pipeline.phase2.consolidate import workspace_lock_path
 from memory_pipeline.phase2.erase import Found, discard_leftovers, erase_found, find_forgotten
 from memory_pipeline.phase2.extensions import EXTENSIONS_FOLDER
-from memory_pipeline.phase2.hand import Hand, left_of
+from memory_pipeline.phase2.hand import Hand, is_forgotten_task, left_of
 from memory_pipeline.phase2.layout import MEMORY_FILE
 from memory_pipeline.phase2.places import places_below
 from memory_pipeline.phase2.publish import OnStep
-from memory_pipeline.records import Agent, Event, IndexedThread, JournalRecord, Phase2Counts, Phase2Outcome
+from memory_pipeline.records import (
+    Agent,
+    Event,
+    IndexedThread,
+    JournalRecord,
+    Phase2Counts,
+    Phase2Outcome,
+    SubmittedTask,
+)
 from memory_pipeline.review.erase import (
     erase_forgotten_files,
     erase_marked_files,
@@ -38,6 +46,7 @@ from memory_pipeline.review.erase import (
 )
 from memory_pipeline.rollouts.lineage import OwnPart
 from memory_pipeline.rollouts.reading import RolloutReading, read_events
+from memory_pipeline.rollouts.task_lines import read_tasks
 from memory_pipeline.store.forgetting import Erasure, Kept
 from memory_pipeline.store.store import Store
 from memory_pipeline.tombstones import Tombstone, TombstoneFolder, Tombstones
@@ -52,6 +61,7 @@ class Plan:
     erasure: Erasure
     found: Found  # in files that rendering does not reach
     journal_records: Sequence[JournalRecord]  # lines of the journal that are blanked, or lose words
+    journal_tasks: Sequence[SubmittedTask]  # submitted tasks whose lines are blanked
     review_files: Sequence[Path]  # packets, drafts, sync lists and what was kept aside, written anew or deleted
     backups: Sequence[Path]  # older databases and journals in the state folder, deleted whole
 
@@ -68,7 +78,8 @@ class Plan:
             ),
             "summaries": len(erasure.remains),
             "history": len(erasure.operations) + len(erasure.images),
-            "journal_lines": len(self.journal_records),
+            "journal_lines": len(self.journal_records) + len(self.journal_tasks),
+            "settings": len(erasure.settings),
             "handbook_lines": len(self.found.handbook_lines),
             "notes": len(self.found.notes),
             "review_files": len(self.review_files),
@@ -118,6 +129,11 @@ class Forgetting:
             erasure=erasure_of(kept, tombstones, taken_in=self._store.memories.taken_in()),
             found=find_forgotten(self._places, tombstones),
             journal_records=records,
+            journal_tasks=[
+                line.task
+                for line in read_tasks(self._config.journal_path)
+                if is_forgotten_task(line.task, line.line_sha256, tombstones)
+            ],
             review_files=find_forgotten_files(self._config, self._store, tombstones),
             backups=self._backups(),
         )
@@ -212,11 +228,14 @@ class Forgetting:
             marks,
             read_database=self._store.forgetting.raw_bytes,
             database=self._config.database_path,
+            leave_out=[self._config.users_path],
         )
         homes = [self._config.sources.of(agent).home for agent in (Agent.CODEX, Agent.CLAUDE)]
         not_searched = [f"{home} (the session logs are the agent's own)" for home in homes if Path(home).exists()]
         if (workspace / ".git").exists():
             not_searched.append(f"{workspace / '.git'} (a version control that is not ours)")
+        if self._config.users_path.exists():
+            not_searched.append(f"{self._config.users_path} (what the other users of the server keep is theirs)")
         return Receipt(
             counts=counts,
             searched_for=marks.count,
@@ -251,6 +270,7 @@ class Forgetting:
     def _marks_of(self, plan: Plan) -> Marks:
         forgotten = forgotten_texts(plan.kept, plan.erasure)
         forgotten += [text for record in plan.journal_records for text in _texts_of_record(record)]
+        forgotten += [text for task in plan.journal_tasks for text in (task.goal, task.result)]
         forgotten += plan.found.handbook_lines
         forgotten += [self._text_of(path) for path in plan.found.notes]
         forgotten += [stone.value for stone in plan.tombstones if stone.kind == "words"]
@@ -263,6 +283,9 @@ class Forgetting:
         for line in self._hand.journal.read():
             if line.record.record_id not in gone:
                 survivors += _texts_of_record(line.record)
+        for task in (line.task for line in read_tasks(self._config.journal_path)):
+            if task not in plan.journal_tasks:
+                survivors += [task.goal, task.result, task.scope, task.task_id]
         # What the person wrote into MEMORY.md and stays there; what was rendered there stands in the texts above.
         rendered = set(read_baseline(self._places.baseline).rendered.decode("utf-8", "replace").splitlines())
         handbook = self._text_of(MEMORY_FILE).splitlines()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,9 +37,14 @@ class Receipt:
 
 
 def search(
-    folders: Sequence[Path], marks: Marks, *, read_database: Callable[[Path], bytes], database: Path
+    folders: Sequence[Path],
+    marks: Marks,
+    *,
+    read_database: Callable[[Path], bytes],
+    database: Path,
+    leave_out: Collection[Path] = (),
 ) -> tuple[dict[str, int], list[str], list[str]]:
-    """Search every regular file below some folders, decompressed where it is compressed.
+    """Search every regular file below some folders but those to ``leave_out``, decompressed where it is compressed.
 
     Returns how many files each folder has, the files that hold a mark, and those that could not be read.
     ``read_database`` reads ``database`` and the files beside it without disturbing whoever has them open.
@@ -50,7 +55,7 @@ def search(
     seen: set[Path] = set()
     for folder in folders:
         places[str(folder)] = 0
-        for path in _files(folder):
+        for path in _files(folder, leave_out):
             if path.resolve() in seen:
                 continue
             seen.add(path.resolve())
@@ -66,9 +71,9 @@ def search(
     return places, holding, unread
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def _files(folder: Path, leave_out: Collection[Path]) -> Iterator[Path]:
     for root, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if name != _FOREIGN)
+        folders[:] = sorted(name for name in folders if name != _FOREIGN and Path(root, name) not in leave_out)
         for name in sorted(names):
             path = Path(root) / name
             if stat.S_ISREG(path.lstat().st_mode):

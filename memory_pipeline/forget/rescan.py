@@ -14,9 +14,10 @@ from memory_pipeline.forget.receipt import Receipt
 from memory_pipeline.phase2.erase import mask_files, notes_with
 from memory_pipeline.phase2.hand import Hand
 from memory_pipeline.phase2.places import places_below
-from memory_pipeline.records import JournalRecord
+from memory_pipeline.records import JournalRecord, SubmittedTask
 from memory_pipeline.redact import Redacted, redact
 from memory_pipeline.review.erase import mask_review_files
+from memory_pipeline.rollouts.task_lines import read_tasks
 from memory_pipeline.store.store import Store
 
 #: Differs from the digest of any tombstones, so that the next start publishes what a crash left unpublished.
@@ -67,7 +68,11 @@ class Rescanning:
             )
             self._store.forgetting.fence()
             self._store.forgetting.mask(self._mask, met=_UNFINISHED)
-            self._hand.journal.rewrite(self._masked_record, holds=lambda text: self._mask(text) != text)
+            self._hand.journal.rewrite(
+                self._masked_record,
+                holds=lambda text: self._mask(text) != text,
+                remains_of_task=lambda task, _line_sha256: self._masked_task(task),
+            )
             self._hand.deeds()
             mask_files(self._places, self._mask)
             mask_review_files(self._config, self._store, self._clock, self._mask)
@@ -90,8 +95,13 @@ class Rescanning:
             was_condition=self._mask(record.was_condition),
         )
 
+    def _masked_task(self, task: SubmittedTask) -> SubmittedTask:
+        return dataclasses.replace(task, goal=self._mask(task.goal), result=self._mask(task.result))
+
     def _texts(self) -> Iterable[str]:
         yield from self._store.forgetting.texts()
         for line in self._hand.journal.read():
             record = line.record
             yield from (record.condition, record.statement, record.was, record.was_condition)
+        for task in (line.task for line in read_tasks(self._hand.journal.path)):
+            yield from (task.goal, task.result)

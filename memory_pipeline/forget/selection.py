@@ -13,6 +13,7 @@ from memory_pipeline.phase2.rebuilt import REBUILT_ORIGIN
 from memory_pipeline.phase2.render import as_circumstance
 from memory_pipeline.records import Agent, Entry, Event, IndexedThread, JournalLine
 from memory_pipeline.rollouts.journal import JOURNAL_THREAD
+from memory_pipeline.settings import settings_tombstones, thread_target
 from memory_pipeline.store.forgetting import Erasure, Kept
 from memory_pipeline.tombstones import Tombstone, TombstoneKind, Tombstones, line_value, said_value, tokens_of
 
@@ -213,10 +214,13 @@ class _Choice:
         if self._kept.threads[thread_id].agent is Agent.JOURNAL:
             raise UsageError("the journal is what you wrote yourself; forget its memories one by one, with --memory")
         self._add(TombstoneKind.THREAD, thread_id)
+        self._take_settings(thread_target(thread_id))
         self._take_entries(entry for entry in self._kept.entries.values() if entry.thread_id == thread_id)
 
     def _take_scope(self, scope: str) -> None:
         kept = self._kept
+        for target in (scope, *(old for old, new in kept.moved_settings.items() if new == scope)):
+            self._take_settings(target)
         self._take_entries(entry for entry in kept.entries.values() if entry.scope == scope)
         for memory in kept.memories.values():
             if memory.scope == scope:
@@ -254,6 +258,12 @@ class _Choice:
             titles = [task.title for task in extraction.tasks]
             if words.holds_words(extraction.rollout_summary, extraction.slug, *titles):
                 self._add(TombstoneKind.PART, name)
+
+    def _take_settings(self, target: str) -> None:
+        """Take what was set for a project or thread. How its switches stood is kept, or they would open unseen."""
+        if any(row.target == target for row in self._kept.settings):
+            for stone in settings_tombstones(self._kept.settings, target):
+                self._chosen[stone] = None
 
     def _take_entries(self, entries: Iterable[Entry]) -> None:
         for entry in entries:

@@ -64,8 +64,10 @@ class OpenAIExtractor:
         """How many requests were sent in all, those that failed included."""
         return self._client.requests_sent
 
-    def extract(self, evidence: Evidence, *, deadline: float | None = None) -> ExtractionAnswer:
-        """Return what the model proposes to keep of ``evidence``; see Extractor. No rows: no request.
+    def extract(
+        self, evidence: Evidence, *, deadline: float | None = None, model: str | None = None
+    ) -> ExtractionAnswer:
+        """Return what the model proposes to keep of ``evidence``; see ModelExtractor. No rows: no request.
 
         An input that is too long for the model is cut to about half and sent once more. Where the server doesn't
         say how many tokens it took, they are estimated, so that a budget is never blind.
@@ -80,14 +82,15 @@ class OpenAIExtractor:
         if not evidence.rows:
             return ExtractionAnswer(rollout_summary="", rollout_slug="", tasks=())
         spent = Spent()
+        model = model or self._model.extract_model
         try:
-            return self._ask(evidence, deadline, spent)
+            return self._ask(evidence, model, deadline, spent)
         except TooLongError as error:
             shorter = shorten(evidence)
             if shorter is None:
                 raise TooLongError(f"{TOO_LONG_PREFIX}, and it can't be cut: {error}"[:200]) from error
         try:
-            return dataclasses.replace(self._ask(shorter, deadline, spent), saw_all_rows=False)
+            return dataclasses.replace(self._ask(shorter, model, deadline, spent), saw_all_rows=False)
         except TooLongError as error:
             raise TooLongError(f"{TOO_LONG_PREFIX} even when cut to half: {error}"[:200]) from error
 
@@ -101,17 +104,17 @@ class OpenAIExtractor:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _ask(self, evidence: Evidence, deadline: float | None, spent: Spent) -> ExtractionAnswer:
+    def _ask(self, evidence: Evidence, model: str, deadline: float | None, spent: Spent) -> ExtractionAnswer:
         shown = show_rows(evidence)
         user = self._user.fill(opening=shown.opening, closing=shown.closing, session=shown.session, rows=shown.rows)
         arguments = request_arguments(
             self._model.wire_api,
-            model=self._model.extract_model,
+            model=model,
             system=self._system,
             user=user,
             max_output_tokens=self._client.most_output_tokens,
         )
-        asked = self._client.asked("model.extract_model", self._model.extract_model, f"{shown.session}\n{shown.rows}")
+        asked = self._client.asked("model.extract_model", model, f"{shown.session}\n{shown.rows}")
         envelope = self._client.ask(
             arguments, [self._system, user, SCHEMA_TEXT], asked=asked, deadline=deadline, spent=spent
         )

@@ -30,6 +30,20 @@ class Extractor(Protocol):
         ...
 
 
+class ModelExtractor(Protocol):
+    """An extractor that can be told for each thread which model to ask."""
+
+    def extract(
+        self, evidence: Evidence, *, deadline: float | None = None, model: str | None = None
+    ) -> ExtractionAnswer:
+        """Do as an Extractor does; ``model`` is asked, None for the one that is configured."""
+        ...
+
+    def close(self) -> None:
+        """Do as an Extractor does."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Taken:
     """What one request took, in tokens: never less than what we counted ourselves of what went out and came in.

@@ -20,7 +20,7 @@ _MEMORY_NAMES = (
     r"(?<![\w\-])MEMORY\.md\b|\bmemory_summary\.md\b|\braw_memories\.md\b|\brollout_summaries[/\\]+\d{4}-"
     r"|\bmemories(?:_v2)?[/\\]+(?:rollout_summaries|skills|extensions)\b"
     r"|[/\\]projects[/\\]+(?:-|[A-Za-z]--)[^/\\\s]+[/\\]+memory\b|\.claude[/\\]+projects[/\\]+[^/\\\s]+[/\\]+memory\b"
-    r"|\bmemory[-_]pipeline\s+(?:\S{1,200}\s+){0,8}?(?:memory|threads|context|search)\b"
+    r"|\bmemory[-_]pipeline[\"']?\s+(?:\S{1,200}\s+){0,8}?(?:memory|threads|context|search)\b"
 )
 _MEMORY_TOOL = re.compile(r"memor|mem0", re.IGNORECASE)
 #: Lines that stand in memory files and nowhere else, with or without a line number or a file name before them.
@@ -28,11 +28,12 @@ _LINE_START = r"(?m)^(?:[^\n:]{0,200}:)?[ \t]{0,8}(?:\d{1,7}[ \t:\u2192|\-]{1,4}
 _MEMORY_TEXT = re.compile(
     rf"{_LINE_START}(?:# Raw Memories[ \t]*$|# Task Group: |### rollout_summary_files[ \t]*$|## What's in Memory[ \t]*$"
     r"|thread_id: [\w\-]+[ \t]*\r?\n[^\n]{0,20}updated_at: "
+    r"|<memory-pipeline-context>[ \t]*$"  # what our own context command prints
     r"|- \S[^\n]{0,600} \[Task \d{1,4}\][ \t]*$|v1[ \t]*\r?\n(?:[^\n]*\n){0,3}?[^\n]{0,20}## User Profile)"
 )
 _MEMORY_TEXT_HINTS = (
     "# Raw Memories", "# Task Group: ", "### rollout_summary_files", "[Task ", "## User Profile", "## What's in Memory",
-    "thread_id: ",
+    "thread_id: ", "<memory-pipeline-context>",
 )  # fmt: skip
 #: How Codex marks which memories an answer rests on.
 _CITATION = re.compile(r"\s*<oai-mem-citation>.*?(?:</oai-mem-citation>|\Z)", re.DOTALL)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from memory_pipeline.phase1.echoes import Echoes, without_citations
 from memory_pipeline.records import (
+    ECHO,
+    WITHHELD,
     Coverage,
     Event,
     EventKind,
@@ -17,6 +19,7 @@ from memory_pipeline.records import (
     ToolStatus,
 )
 from memory_pipeline.redact import redact
+from memory_pipeline.tokens import estimate_tokens
 from memory_pipeline.tombstones import Tombstones
 
 #: Gives the SHA-256 of raw lines by their byte ranges.
@@ -58,9 +61,6 @@ _IMPORTANCE: Mapping[EventKind, int] = {
     EventKind.TOOL_RESULT: 1,
 }
 _FAILED_RESULT_IMPORTANCE = 5
-
-WITHHELD = "[result of a web or MCP tool withheld]"
-ECHO = "[memory that the agent read back, left out: it is no new evidence]"
 
 #: What a row costs beyond its text: number, speaker, line ends.
 _ROW_OVERHEAD_TOKENS = 8
@@ -266,11 +266,6 @@ def build_evidence(
     for event in events:
         builder.add(event)
     return builder.build(thread, is_complete=is_complete(), hash_lines=hash_lines)
-
-
-def estimate_tokens(text: str) -> int:
-    """Estimate the tokens of a text, rather too many than too few: three bytes of UTF-8 a token."""
-    return len(text.encode("utf-8", "replace")) // 3 + 1
 
 
 def cut_middle(text: str, limit: int) -> tuple[str, bool]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 from memory_pipeline.budget import can_never_pass, paid_hold, project_holds
 from memory_pipeline.clock import DAY_SECONDS, Clock
 from memory_pipeline.config import Config
-from memory_pipeline.records import Agent, Gate, IndexedThread, JobState, Source
+from memory_pipeline.records import Agent, Gate, IndexedThread, JobState, Source, SubmittedStatus
 from memory_pipeline.rollouts.codex_home import is_read_by_codex
+from memory_pipeline.settings import GENERATE, Settings
 from memory_pipeline.store.store import Store
 
 #: What ``run --force`` passes over. Never a switch, a budget, an own run, external context or the provider policy.
@@ -24,6 +26,7 @@ class Conditions:
     paid_hold: Gate | None = None  # what holds all paid work: the budget, or an agent's own quota
     held_projects: frozenset[str] = frozenset()  # those whose own cap on paid tokens leaves no room for a call
     codex_reads_us: bool = False  # the workspace is the memory folder of Codex, whose own generation must be off
+    kept_out: frozenset[str] = frozenset()  # threads for each of which the person switched generation off
 
 
 def apply_gates(config: Config, store: Store, clock: Clock, *, force: bool, budget_is_spent: bool = False) -> None:
@@ -32,35 +35,50 @@ def apply_gates(config: Config, store: Store, clock: Clock, *, force: bool, budg
     ``budget_is_spent``: a call was refused because it would have passed a cap, so paid work holds as a whole.
     """
     now = clock.now()
-    hold = paid_hold(config, store, now)
+    in_force = Settings(config, store, clock).in_force()
+    threads = store.threads.every()
     conditions = Conditions(
         now=now,
         force=force,
-        paid_hold=Gate.BUDGET if budget_is_spent else hold.gate if hold else None,
         held_projects=frozenset(project_holds(config, store, now)),
         codex_reads_us=is_read_by_codex(config),
+        kept_out=frozenset(
+            thread.thread_id for thread in threads if in_force.flag(GENERATE, thread.thread_id) is False
+        ),
     )
+    holds: dict[float, Gate | None] = {}
     gates: dict[str, Gate | None] = {}
-    for thread in store.threads.every():
+    keep_words: set[str] = set()
+    for thread in threads:
         if thread.agent is Agent.JOURNAL:
             continue  # What the person wrote themselves is never held back.
         if not thread.is_shared_out:
             continue  # Which of its records are its own is not decided yet; the pass that read it will.
-        gate = first_gate(thread, config, conditions)
-        if gate != thread.gate or _may_need_turn(thread, gate):
+        own = in_force.config_for(scope=thread.scope, thread_id=thread.thread_id)
+        least = own.gates.min_rate_limit_remaining_percent
+        if least not in holds:
+            hold = paid_hold(own, store, now)
+            holds[least] = Gate.BUDGET if budget_is_spent else hold.gate if hold else None
+        gate = first_gate(thread, own, dataclasses.replace(conditions, paid_hold=holds[least]))
+        keeps = gate is Gate.DISABLED and not _is_kept_out(thread, conditions)
+        if keeps:
+            keep_words.add(thread.thread_id)
+        if gate != thread.gate or keeps != thread.keeps_words or _may_need_turn(thread, gate):
             gates[thread.thread_id] = gate
     if gates:
-        store.jobs.set_gates(gates, now=now)
+        store.jobs.set_gates(gates, now=now, keep_words=keep_words)
 
 
 def first_gate(thread: IndexedThread, config: Config, conditions: Conditions) -> Gate | None:
     """Return the first gate that holds a thread back, None when it may be extracted.
 
+    ``config`` is as it is in force for this thread.
+
     Order: what a person or the log says about the whole thread, what the file is, who ran it, what it holds, then
     what will change by itself.
     """
     gates = config.gates
-    if thread.disabled_by_person or _is_disabled_by_log(thread, conditions):
+    if _is_kept_out(thread, conditions):
         return Gate.DISABLED
     if thread.memory_mode == "polluted":
         return Gate.POLLUTED
@@ -68,6 +86,8 @@ def first_gate(thread: IndexedThread, config: Config, conditions: Conditions) ->
         return Gate.OWN_RUN
     if thread.source is Source.SUBAGENT:
         return Gate.SUBAGENT
+    if not config.settings.generate_memories:
+        return Gate.DISABLED  # with its project, or with everything: what it said stays
     if thread.index_error is not None:
         return Gate.UNREADABLE
     if thread.size > gates.max_rollout_bytes or thread.unpacks_past_limit:
@@ -79,7 +99,9 @@ def first_gate(thread: IndexedThread, config: Config, conditions: Conditions) ->
         return Gate.UNREADABLE
     if thread.archived and not gates.include_archived:
         return Gate.ARCHIVED
-    if thread.source not in gates.sources:
+    if thread.task_status is not None and thread.task_status is not SubmittedStatus.COMPLETED:
+        return Gate.NOT_COMPLETED
+    if thread.task_status is None and thread.source not in gates.sources:
         return Gate.SOURCE
     if thread.prompt_count == 0:
         return Gate.NO_USER_MESSAGE
@@ -99,6 +121,12 @@ def first_gate(thread: IndexedThread, config: Config, conditions: Conditions) ->
             return Gate.BUDGET
         return Gate.BUDGET if thread.scope in conditions.held_projects else conditions.paid_hold
     return None
+
+
+def _is_kept_out(thread: IndexedThread, conditions: Conditions) -> bool:
+    """Whether this one thread is not to be remembered: what it said is withdrawn, too."""
+    is_switched_off = thread.disabled_by_person or thread.thread_id in conditions.kept_out
+    return is_switched_off or _is_disabled_by_log(thread, conditions)
 
 
 def _is_disabled_by_log(thread: IndexedThread, conditions: Conditions) -> bool:
@@ -121,7 +149,9 @@ def _is_too_short(thread: IndexedThread, config: Config) -> bool:
         return False
     started_at = thread.started_at if thread.started_at is not None else thread.updated_at
     is_brief = thread.updated_at - started_at < config.gates.min_duration_seconds
-    return is_brief and thread.result_chars < config.gates.min_result_chars
+    says_little = thread.result_chars < config.gates.min_result_chars
+    # A program tells of every task, also of those in which nothing happened: both must be enough.
+    return is_brief or says_little if thread.agent is Agent.TASK else is_brief and says_little
 
 
 def _may_need_turn(thread: IndexedThread, gate: Gate | None) -> bool:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config, is_default_home
 from memory_pipeline.errors import RolloutError, VanishedError
+from memory_pipeline.phase1.tasks import index_tasks
 from memory_pipeline.records import Agent, RolloutFile, SeenFile, ThreadFacts
 from memory_pipeline.rollouts.discover import ScanFolder, find_rollouts, home_problem
 from memory_pipeline.rollouts.lineage import OwnPart, current_file, own_start
@@ -38,7 +39,7 @@ _SEEN_STAMP = itemgetter(slice(SeenFile._fields.index("size"), SeenFile._fields.
 class Discovery:
     """What one look at the disk found."""
 
-    threads: int = 0  # rollouts on disk, one a thread
+    threads: int = 0  # rollouts on disk, one a thread, and submitted tasks
     opened: int = 0  # files that were new or changed, and so were read
     moved: int = 0
     vanished: int = 0
@@ -75,14 +76,19 @@ def index_rollouts(
     reader.share_out()
     store.citations.count_threads(now=clock.now())
     store.threads.rescope(store.threads.scopes_with_remote())
+    problems, tasks = list(on_disk.problems), 0
+    try:
+        tasks = index_tasks(config, store, clock)
+    except OSError as error:
+        problems.append(f"{config.journal_path}: can't be read ({error.strerror or error}), so no task in it is seen")
     return Discovery(
-        threads=len(set(map(_THREAD_ID, listing.values()))),
+        threads=len(set(map(_THREAD_ID, listing.values()))) + tasks,
         opened=len(changed),
         moved=len(moves),
         vanished=len(gone),
         unreadable=unreadable,
         unlistable=on_disk.unlistable,
-        problems=on_disk.problems,
+        problems=tuple(problems),
     )
 
 

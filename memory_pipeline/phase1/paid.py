@@ -9,8 +9,9 @@ from memory_pipeline.budget import Tab, phase1_caps
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config
 from memory_pipeline.errors import LostLeaseError
-from memory_pipeline.llm.port import Extractor, Taken
+from memory_pipeline.llm.port import ModelExtractor, Taken
 from memory_pipeline.records import Evidence, ExtractionAnswer
+from memory_pipeline.settings import Settings
 from memory_pipeline.store.store import Store
 
 
@@ -20,19 +21,20 @@ class PaidExtractor:
     def __init__(self, config: Config, store: Store, clock: Clock, *, is_ours: Callable[[str], bool]) -> None:
         """``is_ours`` tells of a thread whether we still hold the lease on its job."""
         self._is_ours = is_ours
+        self._settings = Settings(config, store, clock)
         self._config = config
         self._store = store
         self._clock = clock
-        self._inner: Extractor | None = None
+        self._inner: ModelExtractor | None = None
         self._now_asking = threading.local()
 
-    def wrap(self, inner: Extractor) -> PaidExtractor:
+    def wrap(self, inner: ModelExtractor) -> PaidExtractor:
         """Set whom to ask; returns itself."""
         self._inner = inner
         return self
 
     def extract(self, evidence: Evidence, *, deadline: float | None = None) -> ExtractionAnswer:
-        """Ask, with a tab of its own for this thread.
+        """Ask the model that is in force for this thread, with a tab of its own.
 
         Raises:
             BudgetHoldError: a cap of the budget would be passed; the request was not sent.
@@ -41,6 +43,7 @@ class PaidExtractor:
         """
         if self._inner is None:
             raise RuntimeError("wrap an extractor first")
+        config = self._settings.in_force().config_for(scope=evidence.scope, thread_id=evidence.thread_id)
         self._now_asking.thread_id = evidence.thread_id
         self._now_asking.tab = Tab(
             self._config,
@@ -49,11 +52,11 @@ class PaidExtractor:
             caps=phase1_caps(self._config),
             phase="phase1",
             what="a session",
-            model=self._config.model.extract_model,
+            model=config.model.extract_model,
             thread_id=evidence.thread_id,
             scope=evidence.scope,
         )
-        return self._inner.extract(evidence, deadline=deadline)
+        return self._inner.extract(evidence, deadline=deadline, model=config.model.extract_model)
 
     def close(self) -> None:
         """Give up what is in flight."""

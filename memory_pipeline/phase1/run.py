@@ -33,6 +33,7 @@ from memory_pipeline.phase1.extract import check_answer, keep_earlier_entries, k
 from memory_pipeline.phase1.gates import apply_gates
 from memory_pipeline.phase1.index import Discovery, Progress, index_rollouts
 from memory_pipeline.phase1.scopes import TurnScopes
+from memory_pipeline.phase1.tasks import under_goal, with_one_statement
 from memory_pipeline.records import (
     Agent,
     ClaimOutcome,
@@ -46,6 +47,7 @@ from memory_pipeline.records import (
 )
 from memory_pipeline.rollouts.lineage import OwnPart
 from memory_pipeline.rollouts.reading import memory_folders, read_events
+from memory_pipeline.settings import Settings
 from memory_pipeline.store.store import Store
 from memory_pipeline.tombstones import TombstoneFolder
 
@@ -102,6 +104,7 @@ class Phase1:
         self._jitter = jitter
         self._stop = stop
         self._tombstones = TombstoneFolder(config.tombstones_path)
+        self._settings = Settings(config, store, clock)
         self._provider = config.model.provider if config.model.is_paid else None
 
     def run_once(
@@ -125,10 +128,10 @@ class Phase1:
         hold = paid_hold(self._config, self._store, self._clock.now())
         if hold is not None and hold.gate in self._store.threads.gate_counts():
             work.tell(hold.reason)
-        if self._config.settings.generate_memories:
-            self._work_off(work)
-        else:
-            work.problems.append("settings.generate_memories is false: sessions are indexed but not extracted")
+        if not self._settings.in_force().may_generate():
+            but = " (but those of projects for which it is true)" if eligible else ""
+            work.tell(f"settings.generate_memories is false: sessions are indexed but not extracted{but}")
+        self._work_off(work)
         if work.budget_is_spent:
             apply_gates(self._config, self._store, self._clock, force=options.force, budget_is_spent=True)
         return self._counts(discovery, eligible, work, time.monotonic() - started)
@@ -297,6 +300,12 @@ class Phase1:
             self._store.jobs.set_gates({thread.thread_id: Gate.DISABLED}, now=self._clock.now())
             self._store.jobs.give_back(lease, now=self._clock.now())
             return None
+        # As it is in force by now: a person may have changed it since the run began.
+        config = self._settings.in_force().config_for(scope=thread.scope, thread_id=thread.thread_id)
+        if not config.settings.generate_memories:
+            apply_gates(self._config, self._store, self._clock, force=work.force)
+            self._store.jobs.give_back(lease, now=self._clock.now())
+            return None
         share = self._store.lineage.share_of(thread.thread_id)
         reading = read_events(
             thread.rollout,
@@ -306,7 +315,7 @@ class Phase1:
         )
         builder = EvidenceBuilder(
             window_tokens=self._window_tokens(),
-            withhold_external=self._config.gates.external_context != "include",
+            withhold_external=config.gates.external_context != "include",
             memory_folders=(
                 self._config.memories_dir,
                 str(self._config.database_path),
@@ -325,11 +334,14 @@ class Phase1:
         answer = self._extract(sent, deadline=time.monotonic() + self._deadline_seconds())
         if sent is not evidence:
             answer = dataclasses.replace(answer, saw_all_rows=False)
+        answer = under_goal(answer, evidence)
         extraction = check_answer(answer, evidence, scope_at=TurnScopes(self._store, thread).at)
         earlier = self._store.extractions.get(thread.thread_id)
         if extraction.coverage is Coverage.PARTIAL:
             extraction = keep_earlier_entries(extraction, earlier)
-        return extraction if tombstones.is_empty else keep_spared_entries(extraction, earlier, tombstones)
+        if not tombstones.is_empty:
+            extraction = keep_spared_entries(extraction, earlier, tombstones)
+        return with_one_statement(extraction, thread.agent)
 
     def _window_tokens(self) -> int:
         """Return what may go into one request: what the model takes, and what one job may cost."""

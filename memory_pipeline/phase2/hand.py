@@ -24,6 +24,7 @@ from memory_pipeline.records import (
     JournalRecord,
     Memory,
     MemoryStatus,
+    SubmittedTask,
     Task,
     TaskOutcome,
 )
@@ -51,7 +52,12 @@ class Hand:
         tombstones = self._tombstones.current()
         if tombstones.is_empty:
             return 0
-        return self.journal.rewrite(lambda record: left_of(record, tombstones), holds=tombstones.holds_words)
+        return self.journal.rewrite(
+            lambda record: left_of(record, tombstones),
+            holds=tombstones.holds_words,
+            drops=lambda record: tombstones.takes_settings(record.target, at=record.at),
+            remains_of_task=lambda task, line: None if is_forgotten_task(task, line, tombstones) else task,
+        )
 
     def write_down_rebuilt(self, baseline: Baseline, *, published_at: float) -> int:
         """Append to the journal what MEMORY.md told and a database that was made anew does not know; returns how much.
@@ -195,6 +201,15 @@ def left_of(record: JournalRecord, tombstones: Tombstones) -> JournalRecord | No
     if not says_it and record.statement and tombstones.is_text(record.statement, at=record.at):
         record = dataclasses.replace(record, statement="", condition="")
     return record
+
+
+def is_forgotten_task(task: SubmittedTask, line_sha256: str, tombstones: Tombstones) -> bool:
+    """Whether a submitted task must go: it was forgotten, or a part of it was, or it holds forgotten words."""
+    return (
+        tombstones.has_thread(task.thread_id)
+        or tombstones.has_line(task.thread_id, line_sha256)
+        or tombstones.holds_words(task.goal, task.result, task.scope)
+    )
 
 
 def _is_forgotten(record: JournalRecord, tombstones: Tombstones) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from memory_pipeline.clock import iso_date
-from memory_pipeline.entries import are_of_one_family, is_persons_word, said_at
+from memory_pipeline.entries import are_of_one_family, goal_of, is_persons_word, said_at
 from memory_pipeline.likeness import contradicts, likeness, same_condition, same_statement
 from memory_pipeline.nearness import StatementIndex
 from memory_pipeline.phase2.operations import MemoryBook, memory_id_of
@@ -66,11 +66,16 @@ class Shelves:
 
 def must_wait(book: MemoryBook, memory: Memory, told: Entry | Memory, *, by_person: bool) -> bool:
     """Whether what is told contradicts an active memory, and not as a person's word against a person's word."""
-    if memory.status is not MemoryStatus.ACTIVE:
+    if memory.status is not MemoryStatus.ACTIVE or _replaces(memory, told):
         return False
     stated = book.is_persons_word(memory)
     related = memory.kind is told.kind or (stated and not by_person)
     return related and not (stated and by_person) and contradicts_in_place(memory, told)
+
+
+def _replaces(memory: Memory, told: Entry | Memory) -> bool:
+    goal = goal_of(told.thread_ids if isinstance(told, Memory) else (told.thread_id,), told.condition)
+    return goal is not None and goal == goal_of(memory.thread_ids, memory.condition)
 
 
 def contradicts_in_place(memory: Memory, told: Entry | Memory) -> bool:
@@ -161,6 +166,37 @@ def settle(book: MemoryBook, memory_id: str, shelves: Shelves) -> None:
     for rival in rivals:
         if rival.status is MemoryStatus.ACTIVE and rival not in newer:
             _supersede(book, rival, memory)
+
+
+def settle_goals(book: MemoryBook) -> None:
+    """Let the newest result of submitted tasks with one goal stand; should it go, the one before it stands again."""
+    goals: dict[tuple[str, str], list[Memory]] = {}
+    for memory in book.memories.values():
+        goal = goal_of(memory.thread_ids, memory.condition)
+        if goal is not None and memory.entry_ids and memory.status is not MemoryStatus.RETIRED:
+            goals.setdefault((memory.scope, goal), []).append(memory)
+    for results in goals.values():
+        newest = max(results, key=book.newest_word)
+        if newest.status is MemoryStatus.SUPERSEDED:
+            reason = "nothing that superseded it stands any longer"
+            book.apply(Operation(kind=OperationKind.RESTORE, memory_id=newest.memory_id, reason=reason))
+        for older in results:
+            if older is not newest and (older.status, older.superseded_by) != (
+                MemoryStatus.SUPERSEDED,
+                newest.memory_id,
+            ):
+                _supersede_result(book, older, newest)
+
+
+def _supersede_result(book: MemoryBook, older: Memory, newer: Memory) -> None:
+    book.apply(
+        Operation(
+            kind=OperationKind.SUPERSEDE,
+            memory_id=older.memory_id,
+            other_memory_id=newer.memory_id,
+            reason=f"a newer result for the same goal, of {iso_date(book.newest_word(newer)[0])}",
+        )
+    )
 
 
 def _rivals(book: MemoryBook, memory: Memory, shelves: Shelves) -> list[Memory]:

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
 
-from memory_pipeline.clock import DAY_SECONDS
+from memory_pipeline.recall.weight import weight_of
 from memory_pipeline.records import Entry, EntryKind, Memory, MemoryStatus
 from memory_pipeline.store.search import PREFIX_FROM
 from memory_pipeline.store.store import Store
 from memory_pipeline.terms import terms_of
 
-#: After so many days, what was said last counts half as much more as it did when it was new.
-_RECENCY_HALF_DAYS = 120.0
-_RECENCY_WEIGHT = 0.3
-_USAGE_WEIGHT = 0.1
-_PIN_WEIGHT = 0.1
 #: So many more than asked for are taken from the index, since recency and use change the order.
 _TAKEN = 4
 _MOST_MATCHED = 8
@@ -59,9 +53,8 @@ def search(
 
 def weight(memory: Memory, *, now: float) -> float:
     """Return by how much recency, use and a pin raise a memory in a ranking: 1 for an old one that was never used."""
-    days = max(now - max(memory.last_confirmed, memory.usage.last_usage or 0.0), 0.0) / DAY_SECONDS
-    recency = _RECENCY_WEIGHT * float(0.5 ** (days / _RECENCY_HALF_DAYS))
-    return 1 + recency + _USAGE_WEIGHT * math.log1p(memory.usage.count) + _PIN_WEIGHT * memory.pinned
+    usage = memory.usage
+    return weight_of(memory.last_confirmed, usage.last_usage, usage.count, is_pinned=memory.pinned, now=now)
 
 
 def _found(memory: Memory, score: float, words: Sequence[str], entries: Sequence[Entry]) -> Found:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from memory_pipeline.entries import are_of_one_family, is_persons_word
+from memory_pipeline.entries import are_of_one_family, goal_of, is_persons_word
 from memory_pipeline.likeness import code_in, contradicts, likeness, same_condition, same_statement
 from memory_pipeline.nearness import StatementIndex
 from memory_pipeline.records import DraftLabel, Entry, EntryKind, Memory, MemoryStatus
@@ -170,6 +170,9 @@ def _say_the_same(one: Known, entry: Entry) -> bool:
 
 
 def _contradict(one: Known, entry: Entry, *, by_person: bool) -> bool:
+    goal = goal_of([entry.thread_id], entry.condition)
+    if goal is not None and goal == goal_of(one.thread_ids, one.condition):
+        return False
     # What a person wants and how a thing is are told apart: that may differ, until the person's word is doubted.
     is_related = _may_be_of_one_family(one, entry) or (one.is_persons_word and not by_person)
     return is_related and same_condition(one.condition, entry.condition) and contradicts(one.statement, entry.statement)

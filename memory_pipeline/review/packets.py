@@ -9,7 +9,7 @@ from pathlib import Path
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config
 from memory_pipeline.errors import MemoryPipelineError, RolloutError, UsageError
-from memory_pipeline.records import MEMORIES_THREAD, WITHDRAWING_GATES, Agent, Event, IndexedThread
+from memory_pipeline.records import MEMORIES_THREAD, Agent, Event, IndexedThread
 from memory_pipeline.review.documents import PACKETS_FOLDER, packet_name
 from memory_pipeline.review.files import ReviewFiles, locked_files, read_plain, tells_forgotten
 from memory_pipeline.review.packet import (
@@ -78,7 +78,7 @@ class Packets:
             for thread in self._store.threads.every()
             if thread.agent is not Agent.JOURNAL
             and thread.present
-            and thread.gate not in WITHDRAWING_GATES
+            and not thread.is_withdrawn
             and thread.thread_id not in kept
         ]
         return found[:limit]

@@ -17,6 +17,7 @@ LOG_FOLDERS: Mapping[Agent, tuple[str, ...]] = {
     Agent.CODEX: ("sessions", "archived_sessions"),
     Agent.CLAUDE: ("projects",),
     Agent.JOURNAL: ("",),
+    Agent.TASK: ("",),  # they stand in the journal
 }
 
 

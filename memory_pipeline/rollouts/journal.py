@@ -23,12 +23,17 @@ from memory_pipeline.records import (
     JournalAction,
     JournalLine,
     JournalRecord,
+    SettingRecord,
     Speaker,
+    SubmittedTask,
 )
+from memory_pipeline.rollouts.task_lines import decode_task, encode_task
 from memory_pipeline.rollouts.times import to_seconds
 
 #: Whether a text holds what must go.
 Holds = Callable[[str], bool]
+#: What stays of a submitted task whose line has this hash; None for nothing of it.
+RemainsOfTask = Callable[[SubmittedTask, str], SubmittedTask | None]
 
 #: The thread of all that the person did by hand.
 JOURNAL_THREAD = "journal"
@@ -57,7 +62,23 @@ class Journal:
             OSError: they can't be written.
             LockedError: another program has been writing for a long time.
         """
-        if not records:
+        self.append_lines([_encode(record) for record in records])
+
+    def append_settings(self, records: Sequence[SettingRecord]) -> None:
+        """Write down what was set and unset, in the same way.
+
+        Raises:
+            OSError, LockedError: as append.
+        """
+        self.append_lines([_encode_setting(record) for record in records])
+
+    def append_lines(self, lines: Sequence[bytes]) -> None:
+        """Write lines at the end in the same way; each is whole, without its end.
+
+        Raises:
+            OSError, LockedError: as append.
+        """
+        if not lines:
             return
         make_private_folder(self.path.parent)
         with self.lock():
@@ -66,18 +87,26 @@ class Journal:
             )
             try:
                 # A line that a crash cut off must not swallow the next one.
-                text = b"".join(_encode(record) + b"\n" for record in records)
+                text = b"".join(line + b"\n" for line in lines)
                 _write_all(descriptor, text if _ends_in_newline(descriptor) else b"\n" + text)
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
             sync_folder(self.path.parent)
 
-    def rewrite(self, remains_of: Callable[[JournalRecord], JournalRecord | None], *, holds: Holds) -> int:
+    def rewrite(
+        self,
+        remains_of: Callable[[JournalRecord], JournalRecord | None],
+        *,
+        holds: Holds,
+        drops: Callable[[SettingRecord], bool] = lambda _record: False,
+        remains_of_task: RemainsOfTask = lambda task, _line_sha256: task,
+    ) -> int:
         """Blank what must go, in place: ``remains_of`` gives what stays of a record, None for nothing of it.
 
-        A line keeps its length where what stays fits into it, so that the byte ranges of the others hold. A line that
-        is no record goes when its text ``holds`` what must go, or is torn. Returns how many lines were changed.
+        A line keeps its length where what stays fits into it, so that the byte ranges of the others hold. What was set
+        goes where ``drops`` says so. ``remains_of_task`` gives what stays of a submitted task. Another line that is no
+        record goes when its text ``holds`` what must go, or is torn. Returns how many lines were changed.
 
         Raises:
             OSError, LockedError: it can't be written; nothing was changed.
@@ -86,7 +115,7 @@ class Journal:
             return 0
         with self.lock():
             before = self.path.read_bytes().split(b"\n")
-            after = [_rewritten(raw, remains_of, holds) for raw in before]
+            after = [_rewritten(raw, remains_of, holds, drops, remains_of_task) for raw in before]
             changed = sum(old != new for old, new in zip(before, after, strict=True))
             if changed:
                 write_whole(self.path, b"\n".join(after))
@@ -122,6 +151,54 @@ class Journal:
             start += len(raw) + 1
         return _first_of_each(lines)
 
+    def read_settings(self) -> list[SettingRecord]:
+        """Read what was set and unset, in order.
+
+        Raises:
+            OSError: the file is there but can't be read.
+        """
+        try:
+            lines = self.path.read_bytes().split(b"\n")
+        except FileNotFoundError:
+            return []
+        return [record for raw in lines if (record := decode_setting(raw)) is not None]
+
+    def stamp(self) -> str:
+        """Return what differs whenever the file was written; "" while there is none.
+
+        Raises:
+            OSError: it can't be looked at.
+        """
+        try:
+            found = self.path.stat()
+        except FileNotFoundError:
+            return ""
+        return f"{found.st_size}:{found.st_mtime_ns}:{found.st_ino}"
+
+
+def is_readable(raw: bytes) -> bool:
+    """Whether a line of the journal tells something."""
+    return any(decode(raw) is not None for decode in (decode_record, decode_setting, decode_task))
+
+
+def decode_setting(raw: bytes) -> SettingRecord | None:
+    """Read one line of the journal as what was set or unset; None when it is torn, or tells something else."""
+    if b'"set"' not in raw and b'"unset"' not in raw:
+        return None
+    try:
+        fields = orjson.loads(raw)
+        if not isinstance(fields, dict) or fields["action"] not in ("set", "unset"):
+            return None
+        return SettingRecord(
+            record_id=_text(fields["id"]),
+            target=_text(fields["target"]),
+            key=_text(fields["key"]),
+            value=orjson.dumps(fields["value"]).decode() if fields["action"] == "set" else None,
+            at=to_seconds(fields["at"]) or 0.0,
+        )
+    except (ValueError, KeyError, TypeError):
+        return None
+
 
 def decode_record(raw: bytes) -> JournalRecord | None:
     """Read one line of the journal; None when it is torn, or no record of ours."""
@@ -147,7 +224,20 @@ def decode_record(raw: bytes) -> JournalRecord | None:
         return None
 
 
-def _rewritten(raw: bytes, remains_of: Callable[[JournalRecord], JournalRecord | None], holds: Holds) -> bytes:
+def _rewritten(
+    raw: bytes,
+    remains_of: Callable[[JournalRecord], JournalRecord | None],
+    holds: Holds,
+    drops: Callable[[SettingRecord], bool],
+    remains_of_task: RemainsOfTask,
+) -> bytes:
+    setting = decode_setting(raw)
+    if setting is not None:
+        return b" " * len(raw) if drops(setting) else raw
+    task = decode_task(raw)
+    if task is not None:
+        left = remains_of_task(task, hashlib.sha256(raw).hexdigest())
+        return raw if left == task else (b"" if left is None else encode_task(left)).ljust(len(raw))
     record = decode_record(raw)
     if record is not None:
         remains = remains_of(record)
@@ -175,6 +265,18 @@ def _encode(record: JournalRecord) -> bytes:
         "speaker": record.speaker if record.speaker is not Speaker.USER else None,
     }
     return orjson.dumps({name: value for name, value in fields.items() if value not in (None, "")})
+
+
+def _encode_setting(record: SettingRecord) -> bytes:
+    fields: dict[str, Any] = {
+        "format": _FORMAT,
+        "id": record.record_id,
+        "at": iso(record.at),
+        "action": "unset" if record.value is None else "set",
+        "target": record.target,
+        "key": record.key,
+    }
+    return orjson.dumps(fields if record.value is None else {**fields, "value": orjson.loads(record.value)})
 
 
 def _write_all(descriptor: int, text: bytes) -> None:

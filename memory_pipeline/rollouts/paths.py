@@ -7,8 +7,8 @@ import re
 from functools import lru_cache
 from urllib.parse import unquote, urlsplit
 
-from memory_pipeline.redact import redact
-
+#: No secret that is masked is as short as each name in such a path; then the rules of masking need not be loaded.
+_SHORT_NAMES = re.compile(r"(?:/[A-Za-z0-9._-]{1,12})+")
 _DRIVE = re.compile(r"^/?([A-Za-z]):(?:[\\/]|$)")
 
 
@@ -55,7 +55,11 @@ def folder_of(written: object) -> str | None:
 @lru_cache(maxsize=256)
 def _masked_folder(written: str) -> str | None:
     folder = plain_path(written)
-    return redact(folder).text if folder else None
+    if folder is None or _SHORT_NAMES.fullmatch(folder):
+        return folder
+    from memory_pipeline.redact import redact
+
+    return redact(folder).text
 
 
 def _from_uri(uri: str) -> str:

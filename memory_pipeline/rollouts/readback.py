@@ -91,7 +91,7 @@ class EvidenceReader:
         home = self._homes.get(agent)
         if home is None:
             return
-        if agent is Agent.JOURNAL:
+        if agent in (Agent.JOURNAL, Agent.TASK):
             yield from (f"{root}/{JOURNAL_FILE}" for _, root in log_roots(agent, home))
             return
         if agent not in self._listings:

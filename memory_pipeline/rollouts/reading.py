@@ -267,6 +267,10 @@ def read_events(file: RolloutFile, home: str, *, max_bytes: int, own: OwnPart | 
     Raises (while iterating):
         RolloutError: it vanished, is not a regular file, lies outside the agent's logs, or may not be read.
     """
+    if file.agent is Agent.TASK:
+        from memory_pipeline.rollouts.tasks import TaskReading  # it is one of these readings
+
+        return TaskReading(file, own=own)
     return RolloutReading(file, home, max_bytes=max_bytes, own=own)
 
 

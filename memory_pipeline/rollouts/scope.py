@@ -18,11 +18,11 @@ import os
 import posixpath
 import re
 import stat
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from memory_pipeline.records import PROJECT_SCOPE_PREFIX
+from memory_pipeline.kinds import PROJECT_SCOPE_PREFIX
 from memory_pipeline.rollouts.paths import is_windows_path, plain_path
 
 NO_FOLDER = "(no folder)"
@@ -33,8 +33,7 @@ _SECTION = re.compile(r'^\[\s*([A-Za-z0-9.-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\]')
 _URL = re.compile(r"^url\s*=\s*(.*)$", re.IGNORECASE)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class GitPlace:
+class GitPlace(NamedTuple):
     """The repository that a folder lies in. A worktree's root is that of its main repository."""
 
     root: str

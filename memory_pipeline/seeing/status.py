@@ -19,9 +19,11 @@ from memory_pipeline.phase2.consolidate import workspace_lock_path
 from memory_pipeline.records import Gate, JobState
 from memory_pipeline.seeing.folders import folder_problems
 from memory_pipeline.seeing.words import GATE_REMEDIES, GATE_WORDS
+from memory_pipeline.settings import GENERATE, USE, InForce, SettingOrigin
 from memory_pipeline.store.looking import DatabaseState, look_at, why_not
 from memory_pipeline.store.overview import FailedJobs, RunningJob
 from memory_pipeline.store.store import Store
+from memory_pipeline.tombstones import TombstoneFolder
 
 #: How many running sessions and reasons of failures are listed.
 _MOST_LISTED = 5
@@ -51,7 +53,9 @@ def status_document(
     try:
         store = look(config.database_path)
         try:
-            document |= _from_store(config, store, now)
+            in_force = InForce(config, store.settings.every(), TombstoneFolder(config.tombstones_path).current())
+            document |= _from_store(in_force.config_for(), store, now)
+            document |= _switches(in_force)
         finally:
             store.close()
     except StoreError as error:
@@ -71,6 +75,8 @@ def _without_database(config: Config) -> dict[str, Any]:
         "memories_dir": config.memories_dir,
         "provider": config.model.provider,
         "generate_memories": config.settings.generate_memories,
+        "use_memories": config.settings.use_memories,
+        "own_switches": {"generate_off": {"projects": 0, "threads": 0}, "use_off": {"projects": 0, "threads": 0}},
         "database": {"state": DatabaseState.FINE, "problem": None, "remedy": None},
         "daemon": _holding(config.daemon_lock_path),
         "workspace_lock": _holding(workspace_lock_path(config.workspace_path)),
@@ -86,6 +92,7 @@ def _without_database(config: Config) -> dict[str, Any]:
         "provider_rest_reason": None,
         "memories": {},
         "drafts": {"waiting": 0},
+        "given": {"last_day": 0, "tokens": 0},
         "last_consolidation": {"finished_at": None, "last_state": None, "error": None, "retry_at": None, "changed": {}},
         "consolidating_since": None,
         "tokens": {
@@ -133,6 +140,7 @@ def _from_store(config: Config, store: Store, now: float) -> dict[str, Any]:
         "provider_rest_reason": rest.reason if rest_until is not None else None,
         "memories": store.memories.counts_by_status(),
         "drafts": {"waiting": store.drafts.count_queue()},
+        "given": _given(store, since=now - DAY_SECONDS),
         **_consolidations(store, config),
         "tokens": {
             "last_day": _spent(store, since=now - DAY_SECONDS),
@@ -151,6 +159,27 @@ def _from_store(config: Config, store: Store, now: float) -> dict[str, Any]:
             "holds_paid_work": quota_is_low(config, limits, now=now),
         },
     }
+
+
+def _given(store: Store, *, since: float) -> dict[str, int]:
+    given = store.injections.since(since)
+    return {"last_day": given.times, "tokens": given.tokens}
+
+
+def _switches(in_force: InForce) -> dict[str, Any]:
+    """What is switched off, for the whole and for how many projects and threads."""
+    document: dict[str, Any] = {
+        "generate_memories": in_force.may_generate(),
+        "use_memories": in_force.may_use(),
+        "own_switches": {},
+    }
+    for name, key in (("generate_off", GENERATE), ("use_off", USE)):
+        counts = in_force.counts_of_own(key, value=False)
+        document["own_switches"][name] = {
+            "projects": counts[SettingOrigin.PROJECT],
+            "threads": counts[SettingOrigin.THREAD],
+        }
+    return document
 
 
 def _spent(store: Store, *, since: float) -> int | None:

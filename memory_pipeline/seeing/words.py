@@ -15,7 +15,7 @@ GATE_WORDS: Mapping[Gate, str] = {
     Gate.SUBAGENT: "the log of a sub-agent",
     Gate.OWN_RUN: "a run of this program, or of a memory",
     Gate.ARCHIVED: "archived before it was read",
-    Gate.DISABLED: "switched off by you, or by its log",
+    Gate.DISABLED: "switched off by you (it, or its project), or by its log",
     Gate.POLLUTED: "its log calls its memory polluted",
     Gate.EXTERNAL_CONTEXT: "holds results from the web or MCP",
     Gate.NO_USER_MESSAGE: "nobody typed anything in it",
@@ -25,6 +25,7 @@ GATE_WORDS: Mapping[Gate, str] = {
     Gate.OVERSIZE: "larger than a log may be",
     Gate.UNREADABLE: "can't be read",
     Gate.EMPTY: "the log is empty",
+    Gate.NOT_COMPLETED: "a submitted task that is not completed",
 }
 
 #: What a person can do about a gate that does not open by itself. The others just need time, or nothing.
@@ -33,7 +34,7 @@ GATE_REMEDIES: Mapping[Gate, str] = {
     Gate.TOO_SHORT: "run --force",
     Gate.SOURCE: 'add "headless" to gates.sources',
     Gate.ARCHIVED: "set gates.include_archived",
-    Gate.DISABLED: "threads enable THREAD",
+    Gate.DISABLED: "threads show THREAD tells by what; threads enable THREAD, or settings unset",
     Gate.EXTERNAL_CONTEXT: "change gates.external_context",
     Gate.BUDGET: "raise a cap in [budget]; threads show THREAD tells if it needs more than a cap",
     Gate.RATE_LIMIT: "wait, or lower gates.min_rate_limit_remaining_percent",
@@ -72,6 +73,8 @@ def line_in_words(line: ChronicleLine) -> str:
         return f"taken over from a run that died, try {line.count}"
     if line.what is Happened.SUCCEEDED:
         return f"extracted: {_entries(line.count)}"
+    if line.what is Happened.GIVEN:
+        return f"given {line.count or 0} {'memory' if line.count == 1 else 'memories'}"
     if line.what is Happened.FAILED:
         return f"failed, {tries} used{why}"
     if line.what is Happened.EXHAUSTED:

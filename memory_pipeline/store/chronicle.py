@@ -7,7 +7,7 @@ message of a fault, which a forgetting takes out.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from memory_pipeline.clock import DAY_SECONDS
 from memory_pipeline.records import (
@@ -19,12 +19,12 @@ from memory_pipeline.records import (
     Happened,
 )
 from memory_pipeline.store.connection import immediate
+from memory_pipeline.store.withdrawn import WITHDRAWN
 
 #: Older lines are dropped.
 KEPT_DAYS = 90
 #: And so are the oldest ones above this number.
 KEPT_LINES = 200_000
-_WITHDRAWING = ", ".join(f"'{gate}'" for gate in sorted(WITHDRAWING_GATES))
 #: Longest message of a fault that is kept, in characters.
 _REASON_CHARS = 300
 
@@ -153,8 +153,17 @@ def note(
     )
 
 
-def note_gates(connection: sqlite3.Connection, gates: Mapping[str, Gate | None], *, now: float | None) -> None:
-    """Write down which gates close and open; to be called before they are stored, inside the caller's transaction."""
+def note_gates(
+    connection: sqlite3.Connection,
+    gates: Mapping[str, Gate | None],
+    *,
+    now: float | None,
+    keep_words: Collection[str] = (),
+) -> None:
+    """Write down which gates close and open; to be called before they are stored, inside the caller's transaction.
+
+    ``keep_words`` are the threads of which no gate withdraws what they said.
+    """
     if now is None:
         return
     connection.executemany(
@@ -172,7 +181,11 @@ def note_gates(connection: sqlite3.Connection, gates: Mapping[str, Gate | None],
         INSERT INTO chronicle (at, thread_id, what, count)
         SELECT ?, t.thread_id, '{Happened.WITHDRAWN}', count(*)
         FROM threads AS t JOIN entries AS e ON e.thread_id = t.thread_id AND e.withdrawn_at IS NULL
-        WHERE t.thread_id = ? AND (t.gate IS NULL OR t.gate NOT IN ({_WITHDRAWING})) GROUP BY t.thread_id
+        WHERE t.thread_id = ? AND NOT {WITHDRAWN} GROUP BY t.thread_id
         """,
-        [(now, thread_id) for thread_id, gate in gates.items() if gate in WITHDRAWING_GATES],
+        [
+            (now, thread_id)
+            for thread_id, gate in gates.items()
+            if gate in WITHDRAWING_GATES and thread_id not in keep_words
+        ],
     )

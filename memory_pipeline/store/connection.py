@@ -178,17 +178,18 @@ def _make_private_file(path: Path) -> None:
     os.close(descriptor)
 
 
-def connect(path: Path, *, alone: bool = False) -> sqlite3.Connection:
+def connect(path: Path, *, alone: bool = False, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Connection:
     """Connect to a database that is there, as it is.
 
     ``alone`` is for a caller that knows that nobody else uses it: then even a write-ahead log needs no shared memory.
+    ``busy_seconds`` is how long a statement waits for another process's write lock.
 
     Raises:
         StoreError: it can't be opened.
     """
     try:
         connection = sqlite3.connect(
-            path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, factory=_Connection
+            path, timeout=busy_seconds, isolation_level=None, check_same_thread=False, factory=_Connection
         )
     except sqlite3.DatabaseError as error:
         raise own_error(error, path) from error

@@ -9,7 +9,6 @@ import orjson
 
 from memory_pipeline.raw_memory import render_raw_memory
 from memory_pipeline.records import (
-    WITHDRAWING_GATES,
     Coverage,
     Entry,
     EntryKind,
@@ -26,11 +25,10 @@ from memory_pipeline.records import (
 from memory_pipeline.store.connection import immediate
 from memory_pipeline.store.threads import select_threads
 from memory_pipeline.store.usage import count_usage
-
-_WITHDRAWING = ", ".join(f"'{gate}'" for gate in sorted(WITHDRAWING_GATES))
+from memory_pipeline.store.withdrawn import WITHDRAWN
 
 #: An entry that is said: its thread still says it, and no gate withdraws what the thread said.
-SAID = f"e.withdrawn_at IS NULL AND (t.gate IS NULL OR t.gate NOT IN ({_WITHDRAWING}))"
+SAID = f"e.withdrawn_at IS NULL AND NOT {WITHDRAWN}"
 
 #: An entry that stands: it is said, and the review did not hold it back, put it off or reject it.
 STANDING = f"""

@@ -12,12 +12,22 @@ from pathlib import Path
 import orjson
 
 from memory_pipeline.errors import StoreError
-from memory_pipeline.records import AppliedOperation, Entry, Happened, IndexedThread, Memory, StoredExtraction, Task
+from memory_pipeline.records import (
+    AppliedOperation,
+    Entry,
+    Happened,
+    IndexedThread,
+    Memory,
+    SettingRecord,
+    StoredExtraction,
+    Task,
+)
 from memory_pipeline.store.chronicle import note
 from memory_pipeline.store.connection import immediate
 from memory_pipeline.store.extractions import read_entries, stored_extraction, tasks_as_json
 from memory_pipeline.store.memories import as_image, read_memories, read_operation
 from memory_pipeline.store.search import index_stale
+from memory_pipeline.store.settings import moved_settings, read_settings
 from memory_pipeline.store.threads import select_threads
 
 
@@ -34,6 +44,8 @@ class Kept:
     operations: Mapping[int, AppliedOperation]
     notes: Mapping[str, tuple[str, ...]]  # entry -> what the person and a collaborator noted about it in review
     other_words: tuple[str, ...]  # what nobody said: names of runs and models, and the schema
+    settings: tuple[SettingRecord, ...]  # what was set
+    moved_settings: Mapping[str, str]  # target -> the scope that this project is known under by now
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,6 +74,7 @@ class Erasure:
     records: frozenset[str] = frozenset()  # of the journal
     operations: frozenset[int] = frozenset()
     images: Mapping[int, AppliedOperation] = field(default_factory=dict)  # operations that stay, without the words
+    settings: frozenset[tuple[str, str]] = frozenset()  # target and key of what was set
 
     @property
     def is_empty(self) -> bool:
@@ -117,6 +130,8 @@ class Forgetting:
             operations={row["operation_id"]: read_operation(row) for row in operations},
             notes=_notes(connection),
             other_words=tuple(_other_words(connection)),
+            settings=tuple(read_settings(connection)),
+            moved_settings=moved_settings(connection),
         )
 
     def erase(self, erasure: Erasure, *, now: float) -> None:
@@ -125,6 +140,7 @@ class Forgetting:
             _erase_memories(connection, erasure)
             _erase_entries(connection, erasure)
             _erase_threads(connection, erasure, now)
+            connection.executemany("DELETE FROM settings WHERE target = ? AND key = ?", sorted(erasure.settings))
             _erase_traces(connection)
             index_stale(connection)
 
@@ -208,8 +224,13 @@ _JSON_TEXTS: Mapping[str, str] = {
 }
 
 
+#: What was given to tasks of a project of which something is forgotten no longer names it.
+_UNNAMED = "UPDATE injections SET cwd = NULL, scope = NULL WHERE scope IN ({})"
+
+
 def _erase_memories(connection: sqlite3.Connection, erasure: Erasure) -> None:
     gone = [(memory_id,) for memory_id in sorted(erasure.memories)]
+    connection.executemany(_UNNAMED.format("SELECT scope FROM memories WHERE memory_id = ?"), gone)
     connection.executemany("UPDATE memories SET superseded_by = NULL WHERE superseded_by = ?", gone)
     connection.executemany("DELETE FROM operations WHERE memory_id = ?", gone)
     connection.executemany("DELETE FROM memories WHERE memory_id = ?", gone)
@@ -217,6 +238,14 @@ def _erase_memories(connection: sqlite3.Connection, erasure: Erasure) -> None:
         "DELETE FROM drafts WHERE merges IS NOT NULL AND EXISTS (SELECT 1 FROM json_each(merges) WHERE value = ?)", gone
     )
     connection.executemany("DELETE FROM usage WHERE subject = 'memory' AND subject_id = ?", gone)
+    connection.executemany(
+        """
+        UPDATE injections SET memory_ids =
+            (SELECT json_group_array(value) FROM json_each(injections.memory_ids) WHERE value <> :memory_id)
+        WHERE EXISTS (SELECT 1 FROM json_each(injections.memory_ids) WHERE value = :memory_id)
+        """,
+        [{"memory_id": memory_id} for memory_id in sorted(erasure.memories)],
+    )
     connection.executemany(
         """
         UPDATE memories SET kind = ?, statement = ?, condition = ?, first_seen = ?, last_confirmed = ?, reason = ?
@@ -302,6 +331,8 @@ def _erase_threads(connection: sqlite3.Connection, erasure: Erasure, now: float)
     connection.executemany("DELETE FROM usage WHERE subject = 'thread' AND subject_id = ?", gone)
     connection.executemany("UPDATE ledger SET thread_id = NULL, scope = NULL WHERE thread_id = ?", gone)
     connection.executemany("DELETE FROM chronicle WHERE thread_id = ?", gone)
+    connection.executemany("DELETE FROM injections WHERE thread_id = ?", gone)
+    connection.executemany(_UNNAMED.format("SELECT scope FROM threads WHERE thread_id = ?"), gone)
     for thread_id in sorted(erasure.threads):
         note(connection, thread_id, Happened.FORGOTTEN, now=now)
     # Sums of older calls name the project alone; and what a project waited for is known again at its next call.
@@ -310,7 +341,8 @@ def _erase_threads(connection: sqlite3.Connection, erasure: Erasure, now: float)
     connection.execute("DELETE FROM refused_calls WHERE scope <> ''")
     connection.executemany(
         """
-        UPDATE threads SET unknown_types = '{}', disabled_by_person = 1, gate = 'disabled', gives_direction = 0
+        UPDATE threads SET unknown_types = '{}', disabled_by_person = 1, gate = 'disabled', keeps_words = 0,
+            gives_direction = 0
         WHERE thread_id = ?
         """,
         gone,

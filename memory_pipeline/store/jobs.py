@@ -7,7 +7,7 @@ completing and enqueuing each are one transaction that takes the write lock at i
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from memory_pipeline.clock import LONGEST_WAIT_SECONDS, last_believed_wait
@@ -42,16 +42,25 @@ class Jobs:
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
         self._connect = connect
 
-    def set_gates(self, gates: Mapping[str, Gate | None], *, now: float | None = None) -> None:
+    def set_gates(
+        self, gates: Mapping[str, Gate | None], *, now: float | None = None, keep_words: Collection[str] = ()
+    ) -> None:
         """Overwrite the gates of these threads, and enqueue those that pass and say something new.
 
-        A source that grew makes its thread pending again and resets its tries. One transaction.
+        A source that grew makes its thread pending again and resets its tries. Of the threads in ``keep_words`` no
+        gate withdraws what they said. One transaction.
         """
         with immediate(self._connect()) as connection:
-            note_gates(connection, gates, now=now)
+            note_gates(connection, gates, now=now, keep_words=keep_words)
             connection.executemany(
-                "UPDATE threads SET gate = ? WHERE thread_id = ? AND gate IS NOT ?",
-                [(gate, thread_id, gate) for thread_id, gate in gates.items()],
+                """
+                UPDATE threads SET gate = :gate, keeps_words = :keeps
+                WHERE thread_id = :thread AND (gate IS NOT :gate OR keeps_words <> :keeps)
+                """,
+                [
+                    {"gate": gate, "keeps": thread_id in keep_words, "thread": thread_id}
+                    for thread_id, gate in gates.items()
+                ],
             )
             connection.executemany(
                 """

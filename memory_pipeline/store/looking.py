@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from memory_pipeline.errors import DamagedDatabaseError, StoreError
 from memory_pipeline.store.connection import _Connection, own_error
 from memory_pipeline.store.migrations import SCHEMA_VERSION
-from memory_pipeline.store.store import Store
+
+if TYPE_CHECKING:
+    from memory_pipeline.store.store import Store
 
 #: How long a look waits for whoever holds the database for themselves, in seconds.
 LOOK_SECONDS = 2.0
@@ -39,8 +41,7 @@ class CantLookError(StoreError):
         self.state = state
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Health:
+class Health(NamedTuple):
     """What SQLite says of a database."""
 
     faults: tuple[str, ...]  # of its structure; none: it is sound
@@ -57,8 +58,10 @@ def look_at(path: Path) -> Store:
     Raises:
         CantLookError: there is none, or it can't be read.
     """
+    from memory_pipeline.store.store import Store
+
     _check(path)
-    return Store(path, look=lambda: _open_to_look(path))
+    return Store(path, look=lambda: open_to_look(path))
 
 
 def health_of(path: Path) -> Health:
@@ -67,7 +70,7 @@ def health_of(path: Path) -> Health:
     Raises:
         CantLookError: there is none, or it can't be read at all.
     """
-    connection = _open_to_look(path, any_version=True)
+    connection = open_to_look(path, any_version=True)
     try:
         faults = [str(row[0]) for row in connection.execute(f"PRAGMA quick_check({_MOST_FAULTS})")]
         size = _number(connection, "page_size")
@@ -99,10 +102,15 @@ def why_not(path: Path, error: StoreError) -> CantLookError:
     return CantLookError(str(error), state=DatabaseState.UNREADABLE)
 
 
-def _open_to_look(path: Path, *, any_version: bool = False) -> sqlite3.Connection:
+def open_to_look(path: Path, *, any_version: bool = False, busy_seconds: float = LOOK_SECONDS) -> sqlite3.Connection:
+    """Open a connection that only reads, and waits ``busy_seconds`` for whoever holds the database for themselves.
+
+    Raises:
+        CantLookError: there is none, or it can't be read.
+    """
     _check(path)
     try:
-        connection = _connect(path)
+        connection = _connect(path, busy_seconds)
     except StoreError as error:
         raise why_not(path, error) from error
     version = _number(connection, "user_version")
@@ -126,21 +134,21 @@ def _check(path: Path) -> None:
         raise CantLookError(f"{path} can't be looked at ({reason})", state=DatabaseState.UNREADABLE) from error
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def _connect(path: Path, busy_seconds: float) -> sqlite3.Connection:
     address = f"{path.absolute().as_uri()}?mode=ro"
     try:
-        return _opened(path, address)
+        return _opened(path, address, busy_seconds)
     except StoreError:
         # Where nobody may write, the files beside the database can't be made; without a log there is nothing in them.
         if os.access(path.parent, os.W_OK) or _size_of(path.with_name(f"{path.name}-wal")):
             raise
-        return _opened(path, f"{address}&immutable=1")
+        return _opened(path, f"{address}&immutable=1", busy_seconds)
 
 
-def _opened(path: Path, address: str) -> sqlite3.Connection:
+def _opened(path: Path, address: str, busy_seconds: float) -> sqlite3.Connection:
     try:
         connection = sqlite3.connect(
-            address, uri=True, timeout=LOOK_SECONDS, isolation_level=None, check_same_thread=False, factory=_Connection
+            address, uri=True, timeout=busy_seconds, isolation_level=None, check_same_thread=False, factory=_Connection
         )
     except sqlite3.DatabaseError as error:
         raise own_error(error, path) from error

@@ -90,6 +90,17 @@ class Memories:
         ).fetchall()
         return _memories(connection, rows)
 
+    def of_thread(self, thread_id: str) -> list[str]:
+        """Return the ids of the memories that rest on what a thread says, also those no longer told, by id."""
+        rows = self._connect().execute(
+            """
+            SELECT DISTINCT m.memory_id FROM memory_entries AS m JOIN entries AS e ON e.entry_id = m.entry_id
+            WHERE e.thread_id = ? ORDER BY m.memory_id
+            """,
+            (thread_id,),
+        )
+        return [row["memory_id"] for row in rows]
+
     def threads_to_place(self, *, limit: int) -> list[str]:
         """Return the threads with an entry that no consolidation has looked at yet.
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database, Migrations
 
 #: How many steps there are; stands in ``PRAGMA user_version`` once all are applied.
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 10
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -66,6 +66,21 @@ def schema_steps() -> Migrations:
     def search(database: Database) -> None:
         for statement in _search_index():
             database.execute(statement)
+
+    @steps()
+    def settings(database: Database) -> None:
+        for statement in _SETTINGS:
+            database.execute(statement)
+
+    @steps()
+    def injections(database: Database) -> None:
+        for statement in _INJECTIONS:
+            database.execute(statement)
+
+    @steps()
+    def submitted_tasks(database: Database) -> None:
+        # How far a task is that another program submitted.
+        database.execute("ALTER TABLE threads ADD COLUMN task_status TEXT")
 
     return steps
 
@@ -432,6 +447,46 @@ _CHRONICLE = (
     ) STRICT
     """,
     "CREATE INDEX chronicle_by_thread ON chronicle (thread_id)",
+)
+
+
+_SETTINGS = (
+    # What the person set for the whole, a project or a thread; null where it was unset. ``moved_to`` is the scope that
+    # a project is known under by now.
+    """
+    CREATE TABLE settings (
+        target TEXT NOT NULL,
+        key TEXT NOT NULL,
+        value TEXT,
+        set_at REAL NOT NULL,
+        record_id TEXT NOT NULL,
+        moved_to TEXT,
+        PRIMARY KEY (target, key)
+    ) STRICT
+    """,
+    # Which state of the journal they were last read from; at most one row.
+    "CREATE TABLE settings_read (stamp TEXT NOT NULL) STRICT",
+    # What a thread said stays though its gate would withdraw it: its whole project is switched off.
+    "ALTER TABLE threads ADD COLUMN keeps_words INTEGER NOT NULL DEFAULT 0",
+)
+
+
+_INJECTIONS = (
+    # What was given to which task: ids, and how much. A thread has one first time; ``again`` counts the later ones.
+    """
+    CREATE TABLE injections (
+        injection_id INTEGER PRIMARY KEY,
+        at REAL NOT NULL,
+        thread_id TEXT,
+        again INTEGER NOT NULL DEFAULT 0,
+        cwd TEXT,
+        scope TEXT,
+        format TEXT NOT NULL,
+        tokens INTEGER NOT NULL,
+        memory_ids TEXT NOT NULL
+    ) STRICT
+    """,
+    "CREATE UNIQUE INDEX injections_by_thread ON injections (thread_id, again) WHERE thread_id IS NOT NULL",
 )
 
 

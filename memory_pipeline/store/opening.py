@@ -102,7 +102,7 @@ def rebuild_indexes(path: Path) -> bool:
         with closing(connect(path, alone=True)) as connection:
             connection.execute("REINDEX")
             return not faults_in(connection, thorough=True)
-    except StoreError:
+    except (StoreError, sqlite3.IntegrityError):  # the latter: rows that an index forbids beside each other
         return False
 
 

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 
 import orjson
 
-from memory_pipeline.records import WITHDRAWING_GATES, Gate, JobState
-
-_WITHDRAWING = ", ".join(f"'{gate}'" for gate in sorted(WITHDRAWING_GATES))
+from memory_pipeline.records import Gate, JobState
+from memory_pipeline.store.withdrawn import WITHDRAWN
 
 #: As IndexedThread.state tells it.
 _STATE = f"""
     CASE
-        WHEN t.gate IN ({_WITHDRAWING}) THEN 'gated'
+        WHEN {WITHDRAWN} THEN 'gated'
         WHEN j.state IN ('running', 'done', 'no_output') THEN j.state
         WHEN t.gate IS NULL THEN coalesce(j.state, 'pending')
         WHEN x.thread_id IS NULL THEN 'gated'

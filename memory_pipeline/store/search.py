@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from memory_pipeline.store.connection import immediate
 from memory_pipeline.terms import terms_of
@@ -24,8 +24,7 @@ _BATCH = 500
 _OTHER = re.compile(r"[^\w]|_")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """One memory that a query found, and how well: the greater the better."""
 
     memory_id: str
@@ -46,15 +45,18 @@ class Search:
         scopes: Collection[str] | None = None,
         kinds: Collection[str] | None = None,
         statuses: Collection[str] = ("active",),
+        refresh: bool = True,
     ) -> list[Hit]:
         """Return the memories that hold a term of ``query``, best first, then by id, at most ``limit``.
 
         Any text is a query. Only memories of these scopes, kinds and statuses, where they are given, are searched.
+        Without ``refresh`` nothing is written, and what changed since the index was brought up to date is not found.
         """
         wanted = [_encode(term) for term in dict.fromkeys(terms_of(query))][:_MOST_QUERY_TERMS]
         if not wanted or limit <= 0:
             return []
-        self.refresh()
+        if refresh:
+            self.refresh()
         asked = " OR ".join(
             f'"{term}"*' if len(term) >= PREFIX_FROM and term.isascii() and term.isalpha() else f'"{term}"'
             for term in wanted

@@ -16,6 +16,7 @@ from memory_pipeline.store.drafts import Drafts
 from memory_pipeline.store.extractions import Extractions
 from memory_pipeline.store.forgetting import Forgetting
 from memory_pipeline.store.imported import ImportedThreads
+from memory_pipeline.store.injections import Injections
 from memory_pipeline.store.jobs import Jobs
 from memory_pipeline.store.journal import JournalEntries
 from memory_pipeline.store.ledger import Ledger
@@ -23,8 +24,11 @@ from memory_pipeline.store.lineage import Lineage
 from memory_pipeline.store.memories import Memories
 from memory_pipeline.store.opening import enter
 from memory_pipeline.store.overview import Overview
+from memory_pipeline.store.recalled import Recalled
 from memory_pipeline.store.search import Search
 from memory_pipeline.store.session_files import SessionFiles
+from memory_pipeline.store.settings import SettingRows
+from memory_pipeline.store.tasks import SubmittedTasks
 from memory_pipeline.store.threads import Threads
 from memory_pipeline.store.upkeep import Upkeep
 
@@ -67,10 +71,14 @@ class Store:
         self.memories = Memories(self._connect)
         self.journal = JournalEntries(self._connect)
         self.imported = ImportedThreads(self._connect)
+        self.submitted = SubmittedTasks(self._connect)
         self.ledger = Ledger(self._connect)
         self.chronicle = Chronicle(self._connect)
         self.overview = Overview(self._connect)
         self.search = Search(self._connect)
+        self.settings = SettingRows(self._connect)
+        self.recalled = Recalled(self._connect)
+        self.injections = Injections(self._connect)
         self.forgetting = Forgetting(self._connect)
         self.upkeep = Upkeep(self._connect, path)
         try:

@@ -9,6 +9,7 @@ from functools import partial
 import orjson
 
 from memory_pipeline.records import (
+    PROJECT_SCOPE_PREFIX,
     Agent,
     Gate,
     Happened,
@@ -18,12 +19,14 @@ from memory_pipeline.records import (
     RolloutFile,
     SeenFile,
     Source,
+    SubmittedStatus,
     ThreadFacts,
 )
 from memory_pipeline.redact import redact
 from memory_pipeline.store.chronicle import note
 from memory_pipeline.store.citations import store_citations
 from memory_pipeline.store.connection import immediate
+from memory_pipeline.store.settings import follow_scope
 
 _SELECT_THREAD = """
     SELECT t.*, j.state AS job_state, j.source_digest, j.attempts, j.retry_at, j.last_error,
@@ -90,7 +93,7 @@ class Threads:
             if not other_file_owns:
                 if row is not None and row["rollout_path"] != file.path and not row["present"]:
                     _move_evidence(connection, facts.thread_id, row["rollout_path"], file.path)
-                _upsert_thread(connection, file, facts, scope, updated_at, now)
+                upsert_thread(connection, file, facts, scope, updated_at, now)
                 if row is None:
                     note(connection, facts.thread_id, Happened.INDEXED, now=now)
                 elif row["content_digest"] != facts.content_digest and not is_shared_out:
@@ -133,7 +136,7 @@ class Threads:
                     (reason, thread_id, file.path),
                 )
             else:
-                _upsert_thread(connection, file, _no_facts(file), scope, file.mtime_ns / 1e9, now, index_error=reason)
+                upsert_thread(connection, file, _no_facts(file), scope, file.mtime_ns / 1e9, now, index_error=reason)
                 note(connection, thread_id, Happened.INDEXED, now=now)
 
     def record_move(self, file: RolloutFile, old: SeenFile, *, now: float | None = None) -> None:
@@ -234,6 +237,8 @@ class Threads:
                     for thread_id in (row["thread_id"], *_journals(connection)):
                         move_entries(connection, thread_id, old_scope=row["scope"], new_scope=scope)
                         moved_threads.append(thread_id)
+                    follow_scope(connection, row["scope"], scope)
+                follow_scope(connection, f"{PROJECT_SCOPE_PREFIX}{cwd}", scope)
             # Only now: two threads that one memory rests on may have moved one after the other.
             unlink_strays(connection, moved_threads)
 
@@ -281,7 +286,7 @@ def _upsert_file(connection: sqlite3.Connection, file: RolloutFile, thread_id: s
     )
 
 
-def _upsert_thread(
+def upsert_thread(
     connection: sqlite3.Connection,
     file: RolloutFile,
     facts: ThreadFacts,
@@ -290,6 +295,7 @@ def _upsert_thread(
     now: float,
     index_error: str | None = None,
 ) -> None:
+    """Store the row of a thread; ``file`` is where its words stand."""
     columns = {
         "thread_id": facts.thread_id,
         "agent": facts.agent,
@@ -479,6 +485,8 @@ def _thread(row: sqlite3.Row) -> IndexedThread:
         last_error=row["last_error"],
         extracted=bool(row["extracted"]),
         no_output=bool(row["no_output"]),
+        task_status=SubmittedStatus(row["task_status"]) if row["task_status"] else None,
+        keeps_words=bool(row["keeps_words"]),
     )
 
 

@@ -89,7 +89,10 @@ class KeptState:
         lines += ["[sources.claude]", f'home = "{self.root / "claude"}"']
         for name, table in tables.items():
             lines.append(f"[{name}]")
-            lines += [f"{key} = {value!r}".replace("'", '"').replace("True", "true") for key, value in table.items()]
+            lines += [
+                f"{key} = {value!r}".replace("'", '"').replace("True", "true").replace("False", "false")
+                for key, value in table.items()
+            ]
         path = self.root / "config.toml"
         path.write_text("\n".join(lines), encoding="utf-8")
         return load_config(str(path), environ={})

@@ -6,9 +6,10 @@ from memory_pipeline.llm.deterministic.endings import outcome_of
 from memory_pipeline.llm.deterministic.learned import changed_files, find_commands, find_failures
 from memory_pipeline.llm.deterministic.stated import MOST_STATED, Stated, find_stated
 from memory_pipeline.llm.deterministic.steps import read_steps
+from memory_pipeline.llm.deterministic.submitted import answer_of_task
 from memory_pipeline.llm.deterministic.summary import write_slug, write_summary
 from memory_pipeline.llm.deterministic.tasks import SessionTask, cut_into_tasks
-from memory_pipeline.records import EntryDraft, Evidence, ExtractionAnswer, TaskDraft
+from memory_pipeline.records import Agent, EntryDraft, Evidence, ExtractionAnswer, TaskDraft
 
 _NOTHING = ExtractionAnswer(rollout_summary="", rollout_slug="", tasks=())
 
@@ -22,6 +23,8 @@ class DeterministicExtractor:
         ``deadline`` belongs to the port; a session takes milliseconds, so it is never reached.
         """
         del deadline
+        if evidence.agent is Agent.TASK:
+            return answer_of_task(evidence)
         steps = read_steps(evidence.rows, evidence.cwd)
         tasks = cut_into_tasks(evidence.rows, steps)
         said = find_stated(tasks)

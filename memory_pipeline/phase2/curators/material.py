@@ -12,7 +12,7 @@ from memory_pipeline.entries import is_persons_word, said_at
 from memory_pipeline.likeness import likeness, signature
 from memory_pipeline.phase2.operations import MemoryBook
 from memory_pipeline.phase2.placing import Shelves
-from memory_pipeline.records import WITHDRAWING_GATES, Change, Entry, Memory, MemoryStatus, SelectedThread
+from memory_pipeline.records import Change, Entry, Memory, MemoryStatus, SelectedThread
 from memory_pipeline.statements import one_line
 
 #: Looks threads up in the store, by id.
@@ -182,7 +182,7 @@ class Sight:
                 self._threads[thread_id] = item if item is not None and self._may_be_seen(item) else None
 
     def _may_be_seen(self, item: SelectedThread) -> bool:
-        return item.thread.gate not in WITHDRAWING_GATES and self._may_send(item.thread.model_provider)
+        return not item.thread.is_withdrawn and self._may_send(item.thread.model_provider)
 
 
 def as_line(document: Mapping[str, Any]) -> str:

@@ -22,8 +22,9 @@ from memory_pipeline.phase2.placing import (
     must_wait,
     restore,
     settle,
+    settle_goals,
 )
-from memory_pipeline.records import Entry, Memory, MemoryStatus, Operation, OperationKind
+from memory_pipeline.records import TASK_THREAD_PREFIX, Entry, Memory, MemoryStatus, Operation, OperationKind
 
 #: From here on a new entry is what an earlier reading of the same thread said in other words.
 _LIKE_EARLIER_READING = 0.55
@@ -87,6 +88,7 @@ def curate(
     done |= carry_out_deeds(book, deeds_left, shelves, is_last_chance=True)
     _retire_without_evidence(book)
     _settle_anew(book, shelves)
+    settle_goals(book)
     _retire_unused(book, max_unused_days=max_unused_days, now=now)
     return Curated(done=done, set_aside=set_aside)
 
@@ -110,7 +112,9 @@ class _Orphans:
             if not memory.entry_ids and memory.kind is entry.kind and memory.scope == entry.scope
         ]
         best = max(fitting, default=None, key=lambda item: (item[0], item[1]))
-        return best[2] if best is not None and best[0] >= _LIKE_EARLIER_READING else None
+        # A task says one thing: whatever it says now takes the place of what it said.
+        least = 0.0 if entry.thread_id.startswith(TASK_THREAD_PREFIX) else _LIKE_EARLIER_READING
+        return best[2] if best is not None and best[0] >= least else None
 
 
 def _restore_what_stands_again(book: MemoryBook, shelves: Shelves) -> None:

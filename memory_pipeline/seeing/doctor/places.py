@@ -10,7 +10,7 @@ from pathlib import Path
 
 from memory_pipeline.clock import DAY_SECONDS, iso
 from memory_pipeline.config import AGENT_HOMES, CONFIG_ENV, STATE_DIR_ENV
-from memory_pipeline.errors import ConfigError
+from memory_pipeline.errors import ConfigError, StoreError
 from memory_pipeline.filesystems import is_network
 from memory_pipeline.logfile import LOG_FOLDER
 from memory_pipeline.records import Agent
@@ -18,6 +18,8 @@ from memory_pipeline.rollouts.codex_home import check_codex_home
 from memory_pipeline.rollouts.homes import home_problem, is_below, log_roots
 from memory_pipeline.seeing.doctor.findings import Patient, Said, error, note, ok, warning
 from memory_pipeline.seeing.folders import folder_problems
+from memory_pipeline.settings import GENERATE, InForce
+from memory_pipeline.tombstones import TombstoneFolder
 
 _MOST_TOLD = 3
 _LEAST_FREE_BYTES = 50 << 20
@@ -47,6 +49,24 @@ def check_configuration(patient: Patient) -> Iterator[Said]:
         yield error(str(wrong), "write five cron fields, such as */15 * * * *")
     if not config.settings.generate_memories:
         yield note("settings.generate_memories is false, so no session is extracted", "set it to true to go on")
+    yield from _set_beside(patient)
+
+
+def _set_beside(patient: Patient) -> Iterator[Said]:
+    """Say what was set beside the file, and so counts in its place."""
+    try:
+        with patient.store() as store:
+            tombstones = TombstoneFolder(patient.config.tombstones_path).current()
+            in_force = InForce(patient.config, store.settings.every(), tombstones)
+    except StoreError:
+        return  # the checks of the database and of what was forgotten tell why
+    for key in in_force.overridden():
+        yield note(
+            f"{key} of the file does not count: `settings set` gave it another value for the whole",
+            f"settings unset {key}, to have that of the file again",
+        )
+    if patient.config.settings.generate_memories and not in_force.may_generate():
+        yield note(f"{GENERATE} is set to false, so no session is extracted", f"settings unset {GENERATE}")
 
 
 def check_homes(patient: Patient) -> Iterator[Said]:

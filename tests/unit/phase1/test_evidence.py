@@ -18,7 +18,6 @@ from memory_pipeline.phase1.evidence import (
     EvidenceBuilder,
     build_evidence,
     cut_middle,
-    estimate_tokens,
 )
 from memory_pipeline.records import (
     Agent,
@@ -32,6 +31,7 @@ from memory_pipeline.records import (
     ToolStatus,
 )
 from memory_pipeline.store.store import Store
+from memory_pipeline.tokens import estimate_tokens
 
 #: Plainly fake, in the shape that a provider's keys have.
 FAKE_KEY = "sk-proj-FAKEfake0123456789FAKEfake0123456789"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sqlite3
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +17,7 @@ from memory_pipeline.config import BudgetConfig, Config, ModelConfig
 from memory_pipeline.errors import BudgetHoldError, CapReachedError, LostLeaseError
 from memory_pipeline.llm.port import Taken
 from memory_pipeline.phase1.paid import PaidExtractor
-from memory_pipeline.records import Evidence, ExtractionAnswer, Gate, RateLimit, Speaker
+from memory_pipeline.records import Evidence, ExtractionAnswer, Gate, RateLimit, SettingRecord, Speaker
 from memory_pipeline.store.store import Store
 
 SEEN = evidence(row(1, Speaker.USER, "Always run make lint."))
@@ -261,8 +262,12 @@ class Inner:
     def __init__(self) -> None:
         self.ask: Callable[..., Any] = lambda **_: None
         self.closed = 0
+        self.asked_models: list[str | None] = []
 
-    def extract(self, _evidence: Evidence, *, deadline: float | None = None) -> ExtractionAnswer:
+    def extract(
+        self, _evidence: Evidence, *, deadline: float | None = None, model: str | None = None
+    ) -> ExtractionAnswer:
+        self.asked_models.append(model)
         self.ask(input_tokens=10, output_tokens=10)
         return ExtractionAnswer(rollout_summary="s", rollout_slug="s", tasks=())
 
@@ -280,6 +285,22 @@ def test_the_extractor_books_on_thread_project_and_model(store: Store) -> None:
     assert (day.scope, day.phase, day.model, day.unbooked_tokens) == (SEEN.scope, "phase1", "model-x", 20)
     paid.close()
     assert inner.closed == 1
+
+
+def test_the_model_that_is_set_for_a_project_is_asked_and_booked(store: Store) -> None:
+    """The nearer one: that of its own project, and for every other project the configured one."""
+    inner = Inner()
+    paid = PaidExtractor(_config(), store, FixedClock(), is_ours=lambda _thread: True).wrap(inner)
+    inner.ask = paid.before_request
+    row = SettingRecord(record_id="j_1", target=SEEN.scope, key="model.extract_model", value='"model-y"', at=1.0)
+    store.settings.put([row])
+    paid.extract(SEEN)
+    paid.extract(dataclasses.replace(SEEN, scope="project:elsewhere"))
+    assert inner.asked_models == ["model-y", "model-x"]
+    assert {day.scope: day.model for day in store.ledger.by_day(since=0)} == {
+        SEEN.scope: "model-y",
+        "project:elsewhere": "model-x",
+    }
 
 
 def test_nothing_is_sent_for_a_thread_that_another_run_took_over(store: Store) -> None:

@@ -1,0 +1,18 @@
+"""A real database in a fresh folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memory_pipeline.store.store import Store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """An empty store of its own."""
+    opened = Store(tmp_path / "state" / "memory.db")
+    yield opened
+    opened.close()
