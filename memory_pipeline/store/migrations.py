@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database, Migrations
 
 #: How many steps there are; stands in ``PRAGMA user_version`` once all are applied.
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -70,6 +70,11 @@ def schema_steps() -> Migrations:
     @steps()
     def settings(database: Database) -> None:
         for statement in _SETTINGS:
+            database.execute(statement)
+
+    @steps()
+    def concepts_of_search(database: Database) -> None:
+        for statement in _CONCEPTS_OF_SEARCH:
             database.execute(statement)
 
     return steps
@@ -458,6 +463,19 @@ _SETTINGS = (
     "CREATE TABLE settings_read (stamp TEXT NOT NULL) STRICT",
     # What a thread said stays though its gate would withdraw it: its whole project is switched off.
     "ALTER TABLE threads ADD COLUMN keeps_words INTEGER NOT NULL DEFAULT 0",
+)
+
+
+_CONCEPTS_OF_SEARCH = (
+    # The index anew, with what the words of a memory are about; every memory is indexed by the next search.
+    "DROP TABLE memory_search",
+    """
+    CREATE VIRTUAL TABLE memory_search USING fts5(
+        said, rests_on, about, tokenize = 'unicode61 remove_diacritics 0', prefix = '4'
+    )
+    """,
+    "DELETE FROM search_stale",
+    "INSERT INTO search_stale SELECT memory_id FROM memories",
 )
 
 

@@ -128,6 +128,31 @@ def test_a_change_is_found_at_once_and_what_it_replaced_is_not(world: World) -> 
     assert found(world, "check") == ["Run make check before every commit"]
 
 
+@pytest.mark.parametrize(
+    ("query", "best"),
+    [("测试", 4), ("ship on monday", 7), ("check in", 0), ("上线到测试环境", 5), ("the bundle", None), ("verification", None)],
+)
+def test_words_that_mean_the_same_find_each_other_and_parts_of_identifiers_do_not(
+    world: World, query: str, best: int | None
+) -> None:
+    """In English and Chinese; a flag such as --no-verify is about itself alone."""
+    assert found(world, query)[:1] == ([] if best is None else [SAID[best]])
+
+
+def test_the_words_themselves_come_before_what_means_the_same(world: World) -> None:
+    """A memory that says deploy is found before one that says release."""
+    world.says("thread-c", entry("Every release is tagged", thread="thread-c"))
+    world.run()
+    assert found(world, "release")[0] == "Every release is tagged"
+    assert SAID[7] in found(world, "release")[1:]
+
+
+def test_words_that_hold_a_sentence_together_find_nothing_beside_others(world: World) -> None:
+    """Alone they are searched as they stand, so that any text is a query."""
+    assert found(world, "what is in the notebook") == []
+    assert SAID[1] in found(world, "the")
+
+
 def test_forgetting_leaves_no_term_in_the_index(world: World) -> None:
     """Neither findable, nor in a table of the index."""
     stones = Tombstones.of([Tombstone(kind=TombstoneKind.WORDS, value="clang-format")], now=world.clock.now())
