@@ -17,8 +17,8 @@ from memory_pipeline.terms import terms_of
 
 #: A hit in what a memory says counts as much as so many in what it rests on.
 _STATEMENT_WEIGHT = 4.0
-#: And one in what its words are about as much as so many.
-_CONCEPT_WEIGHT = 1.5
+#: And one in what its words are about counts as much as one in what it rests on.
+_CONCEPT_WEIGHT = 1.0
 _MOST_QUERY_TERMS = 64
 #: From this length on, a word of the query also finds the words that begin with it.
 PREFIX_FROM = 4
