@@ -13,11 +13,12 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from kept_state import KeptState
 from rollout_logs import thread_id_of
+from store_samples import index
 
 from memory_pipeline.config import Config, load_config, value_in
 from memory_pipeline.errors import ConfigError, UsageError
 from memory_pipeline.forget.selection import Selector
-from memory_pipeline.records import Gate, JobState, SettingRecord
+from memory_pipeline.records import Gate, JobState, RateLimit, SettingRecord
 from memory_pipeline.rollouts.journal import Journal
 from memory_pipeline.safekeeping.verify import verify_state
 from memory_pipeline.settings import (
@@ -281,6 +282,38 @@ def test_the_numbers_of_the_gates_hold_where_they_are_set(tmp_path: Path, target
     where = {"whole": {}, "project": {"scope": _scope(kept)}, "thread": {"thread_id": thread_id_of(1)}}[target]
     _set(kept, "gates.max_age_days", 90, **where)
     assert kept.run().phase1.succeeded == 1
+
+
+def test_the_consolidating_model_is_set_for_the_whole(kept: KeptState) -> None:
+    """At once, and for every later start; unset, the file's holds again."""
+    _set(kept, "model.consolidation_model", "model-y")
+    with kept.open() as app:
+        assert app.config.model.curating_model == "model-y"
+        app.settings().unset("model.consolidation_model")
+        app.regate()
+        assert app.config.model.curating_model == ""
+
+
+def test_a_quota_may_be_held_less_tightly_for_one_project(tmp_path: Path) -> None:
+    """Paid work of the whole waits for the agent's quota; that of a project that needs none left does not."""
+    model = {"provider": "openai", "extract_model": "model-x", "base_url": "http://127.0.0.1:9/v1"}
+    kept = KeptState(tmp_path, model=model)
+    now = kept.clock.now()
+    with kept.open() as app:
+        for name, scope in (("a", SCOPE), ("b", "project:elsewhere")):
+            limit = RateLimit(used_percent=95.0, window_minutes=300, resets_at=now + 60, seen_at=now)
+            index(
+                app.store,
+                name,
+                scope=scope,
+                now=now,
+                rate_limits=(limit,),
+                started_at=now - 6_000,
+                updated_at=now - 5_000,
+            )
+        app.settings().set("gates.min_rate_limit_remaining_percent", 0, scope=SCOPE)
+        app.regate()
+        assert {one.thread_id: one.gate for one in app.store.threads.every()} == {"a": None, "b": Gate.RATE_LIMIT}
 
 
 def test_use_is_asked_for_a_thread_that_is_not_known_yet(kept: KeptState) -> None:
