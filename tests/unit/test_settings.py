@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from kept_state import KeptState
+from kept_state import KeptState, SetClock
 from rollout_logs import thread_id_of
 from store_samples import index
 
@@ -30,9 +31,11 @@ from memory_pipeline.settings import (
     InForce,
     Setting,
     SettingOrigin,
+    Settings,
     settings_tombstones,
     thread_target,
 )
+from memory_pipeline.store.store import Store
 from memory_pipeline.tombstones import Tombstones
 
 LINT = "Always run make lint before you commit"
@@ -179,6 +182,53 @@ def test_what_is_unset_is_as_it_was(kept: KeptState, key: str, target: dict[str,
         for value in values:
             assert app.settings().set(key, value, **target).value == value
         assert app.settings().unset(key, **target) == before
+
+
+PLACES: dict[str, dict[str, str]] = {
+    "whole": {},
+    "project": {"scope": SCOPE},
+    "thread": {"thread_id": THREAD},
+}
+
+
+@hypothesis_settings(max_examples=25, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(sorted(PLACES)), st.sampled_from([USE, "gates.idle_seconds"]), st.integers(0, 2)),
+        max_size=8,
+    ),
+    st.floats(-100, 100),
+)
+def test_whatever_is_set_and_unset_the_last_word_counts_and_is_read_back(
+    deeds: list[tuple[str, str, int]], step: float
+) -> None:
+    """As a plain table would have it, on any clock; a new database beside the same journal says the same."""
+    with TemporaryDirectory() as folder:
+        config = Config(state_dir=folder, memories_dir=f"{folder}/memories")
+        clock = SetClock(1_790_000_000.0)
+        store = Store(config.database_path)
+        told: dict[tuple[str, str], Any] = {}
+        for place, key, choice in deeds:
+            clock.go_on(step)
+            value = {USE: (False, True, None), "gates.idle_seconds": (5, 6, None)}[key][choice]
+            made = Settings(config, store, clock)
+            if value is None:
+                made.unset(key, **PLACES[place])
+            else:
+                made.set(key, value, **PLACES[place])
+            told[place, key] = value
+        store.close()
+        for path in Path(folder).glob("memory.db*"):
+            path.unlink()
+        anew = Store(config.database_path)
+        settings = Settings(config, anew, clock)
+        settings.catch_up()
+        in_force = settings.in_force()
+        anew.close()
+    for key in (USE, "gates.idle_seconds"):
+        values = [told.get((place, key)) for place in ("thread", "project", "whole")]
+        expected = next((value for value in values if value is not None), value_in(Config(), key))
+        assert in_force.of(key, scope=SCOPE, thread_id=THREAD).value == expected
 
 
 def test_values_are_checked_as_the_configuration_checks_them(kept: KeptState) -> None:
