@@ -415,3 +415,9 @@ def test_another_program_of_the_name_is_not_run_from_the_working_folder(shop: Ma
     )
     assert "make lint" in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
     assert hook["timeout"] == 2
+
+
+def test_a_run_leaves_the_search_index_up_to_date(learned: Machine) -> None:
+    """A task, which looks without writing, then finds by its words what was just remembered."""
+    assert learned.rows("SELECT count(*) FROM search_rows") == [(1,)]
+    assert learned.rows("SELECT count(*) FROM search_stale") == [(0,)]
