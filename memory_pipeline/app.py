@@ -33,11 +33,13 @@ from memory_pipeline.phase1.imported import extract_imported
 from memory_pipeline.phase1.index import Discovery, Progress, index_rollouts
 from memory_pipeline.phase1.run import Phase1
 from memory_pipeline.phase2.consolidate import Phase2, Preview
+from memory_pipeline.phase2.deeds import entry_id_of
 from memory_pipeline.phase2.findings import Finding
 from memory_pipeline.phase2.hand import Hand
 from memory_pipeline.phase2.lint import lint
 from memory_pipeline.phase2.publish import OnStep
 from memory_pipeline.pipeline import PassOptions, Pipeline
+from memory_pipeline.recall.usage import record_uses, use_of
 from memory_pipeline.recall.why import Explanation, explain, read_back
 from memory_pipeline.records import Agent, Draft, JournalRecord, Phase2Counts, Phase2Outcome, ReviewCounts, RunCounts
 from memory_pipeline.redact import Redacted, redact
@@ -47,6 +49,7 @@ from memory_pipeline.review.packet import events_of, read_packet
 from memory_pipeline.review.packets import KeptPacket, Packets
 from memory_pipeline.review.run import Review
 from memory_pipeline.rollouts.codex_home import check_codex_home
+from memory_pipeline.rollouts.journal import JOURNAL_THREAD, Journal
 from memory_pipeline.rollouts.readback import EvidenceReader, ReadBack
 from memory_pipeline.safekeeping.recover import is_lost, mend_database
 from memory_pipeline.safekeeping.restore import finish_restoring
@@ -254,6 +257,28 @@ class App:
         """
         self.check_workspace()
         return self._phase2().take_in_hand(records)
+
+    def note(self, record: JournalRecord) -> Draft | None:
+        """Write down what an agent noted, as a draft that waits for the person.
+
+        None where another run holds the workspace: then one of the next runs makes the draft.
+
+        Raises:
+            OSError, LockedError: it can't be written down.
+        """
+        if not self._phase2().write_down([record]):
+            return None
+        self.review_with_files()
+        return self.store.drafts.get(entry_id_of(record.record_id, thread_id=JOURNAL_THREAD))
+
+    def record_uses(self, used: Sequence[tuple[str, str]], *, origin: str, distinct: object, at: float) -> None:
+        """Record one use of each memory or thread, given as pairs of ``memory`` or ``thread`` and an id.
+
+        Raises:
+            OSError, LockedError, StoreError: see recall.usage.record_uses.
+        """
+        uses = [use_of(origin=origin, distinct=distinct, at=at, **{f"{kind}_id": name}) for kind, name in used]
+        record_uses(uses, journal=Journal(self.config.journal_path), store=self.store, now=self.clock.now())
 
     def undo(self, consolidation_id: int, *, wait: bool = False) -> Phase2Counts:
         """Undo one consolidation; see Phase2.undo.

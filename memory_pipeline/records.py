@@ -635,6 +635,8 @@ class JournalAction(StrEnum):
     RESTORE = "restore"  # had a memory told again
     PIN = "pin"
     UNPIN = "unpin"
+    NOTE = "note"  # not the person: an agent noted something, and the person is to decide about it
+    USE = "use"  # a memory or a thread was used
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -645,14 +647,15 @@ class JournalRecord:
     action: JournalAction
     at: float
     origin: str  # "MEMORY.md", "command", "undo", or the path of a note in the workspace
-    memory_id: str | None = None  # all but ADD
+    memory_id: str | None = None  # all but ADD and NOTE
+    thread_id: str | None = None  # USE of a thread
     kind: EntryKind | None = None
     scope: str | None = None
     condition: str = ""
     statement: str = ""  # ADD, EDIT: what is said now; else what the memory said
     was: str = ""  # EDIT: what the memory said before
     was_condition: str = ""  # EDIT
-    speaker: Speaker = Speaker.USER  # whose words an ADD are: the person's, or an extension's (tool)
+    speaker: Speaker = Speaker.USER  # whose words they are: the person's, an extension's (tool), an agent's (assistant)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -25,6 +25,7 @@ from memory_pipeline.cli.seeing_commands import doctor, log, metrics, status
 from memory_pipeline.cli.service_commands import service
 from memory_pipeline.cli.state_commands import state
 from memory_pipeline.cli.thread_commands import threads
+from memory_pipeline.cli.usage_command import usage
 from memory_pipeline.config import as_table, user_config_path
 from memory_pipeline.errors import UsageError
 
@@ -83,6 +84,7 @@ cli.add_command(log)
 cli.add_command(metrics)
 cli.add_command(cost)
 cli.add_command(state)
+cli.add_command(usage)
 
 
 @cli.group("config")

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config
 from memory_pipeline.phase2.baseline import Baseline
-from memory_pipeline.phase2.deeds import Deed, entry_of
+from memory_pipeline.phase2.deeds import DEEDS, Deed, entry_of
 from memory_pipeline.phase2.edits import edits_of, records_of
 from memory_pipeline.phase2.extensions import records_of_extensions
 from memory_pipeline.phase2.operations import MemoryBook
@@ -28,6 +28,7 @@ from memory_pipeline.records import (
     TaskOutcome,
 )
 from memory_pipeline.rollouts.journal import JOURNAL_THREAD, Journal, record_id_of
+from memory_pipeline.store.citations import CitedLine
 from memory_pipeline.store.store import Store
 from memory_pipeline.tombstones import TombstoneFolder, Tombstones
 
@@ -139,8 +140,29 @@ class Hand:
         return [
             Deed(record=line.record, entry=entries.get(line.record.record_id))
             for line in lines
-            if line.record.record_id not in taken_in
+            if line.record.action in DEEDS and line.record.record_id not in taken_in
         ]
+
+    def write_down_cited(self, memories: Mapping[CitedLine, str]) -> None:
+        """Append to the journal which memories the lines that answers cited told: nothing else can tell it later.
+
+        The lines of one answer that tell one memory are one use of it.
+
+        Raises:
+            OSError: the journal can't be written.
+        """
+        records = {
+            (record_id := record_id_of("cited", line.citation_id, memory_id)): JournalRecord(
+                record_id=record_id, action=JournalAction.USE, at=line.at, origin="citation", memory_id=memory_id
+            )
+            for line, memory_id in memories.items()
+        }
+        written = {line.record.record_id for line in self.journal.read()} if records else set()
+        self.journal.append([record for record_id, record in records.items() if record_id not in written])
+
+    def count_uses(self) -> None:
+        """Count the uses that the journal tells of, each once."""
+        self._store.uses.take_in((line.record for line in self.journal.read()), now=self._clock.now())
 
     def write_down_undoing(self, book: MemoryBook, consolidation_id: int) -> frozenset[str]:
         """Append to the journal how an undoing left the memories, so that a rebuild ends the same.
@@ -186,6 +208,7 @@ def left_of(record: JournalRecord, tombstones: Tombstones) -> JournalRecord | No
     if (
         tombstones.has_record(record.record_id)
         or tombstones.has_memory(record.memory_id or "")
+        or tombstones.has_thread(record.thread_id or "")
         or tombstones.holds_words(*words)
     ):
         return None

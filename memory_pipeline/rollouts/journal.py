@@ -1,4 +1,4 @@
-"""The journal: our own log of what the person did to the memories, one JSON line a deed.
+"""The journal: our own log of what the person did to the memories, of notes and of uses, one JSON line each.
 
 It is read like a rollout: every line has a byte range and a hash, so that what the person said has evidence too.
 """
@@ -135,6 +135,7 @@ def decode_record(raw: bytes) -> JournalRecord | None:
             at=to_seconds(fields["at"]) or 0.0,
             origin=_text(fields["origin"]),
             memory_id=_text_or_none(fields.get("memory_id")),
+            thread_id=_text_or_none(fields.get("thread_id")),
             kind=EntryKind(fields["kind"]) if fields.get("kind") else None,
             scope=_scope(fields.get("scope")),
             condition=_text(fields.get("condition", "")),
@@ -166,6 +167,7 @@ def _encode(record: JournalRecord) -> bytes:
         "action": record.action,
         "origin": record.origin,
         "memory_id": record.memory_id,
+        "thread_id": record.thread_id,
         "kind": record.kind,
         "scope": record.scope,
         "condition": record.condition,

@@ -22,7 +22,7 @@ from memory_pipeline.records import (
     ReviewStatus,
 )
 from memory_pipeline.store.connection import immediate
-from memory_pipeline.store.extractions import SAID, read_entries
+from memory_pipeline.store.extractions import NOT_BY_HAND, SAID, read_entries
 from memory_pipeline.store.memories import read_memories
 
 #: A draft of an entry is said while the entry is; one about memories, while all of them are told.
@@ -112,7 +112,7 @@ class Drafts:
             SELECT e.entry_id, e.waits, x.coverage FROM entries AS e
             JOIN threads AS t ON t.thread_id = e.thread_id JOIN extractions AS x ON x.thread_id = e.thread_id
             LEFT JOIN drafts AS d ON d.entry_id = e.entry_id
-            WHERE {SAID} AND t.agent <> 'journal' AND {_UNPLACED} AND (
+            WHERE {SAID} AND {NOT_BY_HAND} AND {_UNPLACED} AND (
                 d.entry_id IS NULL
                 OR (
                     (d.decided_by IS NULL OR d.decided_by = 'policy')

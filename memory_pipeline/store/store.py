@@ -27,6 +27,7 @@ from memory_pipeline.store.search import Search
 from memory_pipeline.store.session_files import SessionFiles
 from memory_pipeline.store.threads import Threads
 from memory_pipeline.store.upkeep import Upkeep
+from memory_pipeline.store.usage import Uses
 
 
 class Store:
@@ -64,6 +65,7 @@ class Store:
         self.drafts = Drafts(self._connect)
         self.session_files = SessionFiles(self._connect)
         self.citations = Citations(self._connect)
+        self.uses = Uses(self._connect)
         self.memories = Memories(self._connect)
         self.journal = JournalEntries(self._connect)
         self.imported = ImportedThreads(self._connect)

@@ -75,12 +75,11 @@ def test_a_clock_that_ran_ahead_or_is_missing_counts_now(store: Store) -> None:
     assert store.extractions.usage("thread", "a") == Usage(count=2, last_usage=NOW)
 
 
-def test_the_lines_of_one_answer_count_a_memory_once(store: Store) -> None:
-    """Several lines of one memory are one use; a line that nobody can tell is closed without one."""
+def test_cited_lines_are_open_until_they_are_settled(store: Store) -> None:
+    """A log that is read again opens none of them anew."""
     cite(store, citation(lines=(3, 4, 5)))
     lines = store.citations.open_lines()
-    assert [line.number for line in lines] == [3, 4, 5]
-    for _ in range(2):
-        store.citations.settle_lines(lines, {lines[0]: "m_1", lines[1]: "m_1"}, now=NOW)
-    assert store.extractions.usage("memory", "m_1") == Usage(count=1, last_usage=NOW - 50)
+    assert [(line.number, line.at) for line in lines] == [(3, NOW - 50), (4, NOW - 50), (5, NOW - 50)]
+    store.citations.settle_lines(lines)
+    cite(store, citation(lines=(3, 4, 5)))
     assert store.citations.open_lines() == []
