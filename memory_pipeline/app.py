@@ -55,6 +55,7 @@ from memory_pipeline.safekeeping.recover import is_lost, mend_database
 from memory_pipeline.safekeeping.restore import finish_restoring
 from memory_pipeline.safekeeping.upkeep import keep_up
 from memory_pipeline.seeing.metrics import metrics_text, write_textfile
+from memory_pipeline.store.connection import BUSY_SECONDS
 from memory_pipeline.store.store import Store
 from memory_pipeline.tombstones import TombstoneFolder
 
@@ -72,11 +73,13 @@ class App:
         environ: Mapping[str, str] | None = None,
         extractor: Extractor | None = None,
         stop: threading.Event | None = None,
+        busy_seconds: float = BUSY_SECONDS,
     ) -> None:
         """Open the store of ``config``, mended where it is damaged or gone, and finish what was cut off.
 
         That is restoring a backup, and a forgetting, also one that a backup brought back. ``extractor`` overrides the
-        one that the configuration names; ``stop`` ends a running pass when it is set.
+        one that the configuration names; ``stop`` ends a running pass when it is set; ``busy_seconds`` is how long a
+        statement waits for another program that writes.
 
         Raises:
             StoreError: the state folder or its database can't be opened.
@@ -86,6 +89,7 @@ class App:
         self.clock = clock or SystemClock()
         self.stop = stop or threading.Event()
         self._environ = os.environ if environ is None else environ
+        self._busy_seconds = busy_seconds
         self._given_extractor = extractor
         self._extractor = extractor
         self._tool_model: ToolModel | None = None
@@ -197,14 +201,14 @@ class App:
         """Open the store; a database that is damaged or gone is mended first, and that is said."""
         try:
             if not is_lost(self.config):
-                return Store(self.config.database_path)
+                return Store(self.config.database_path, busy_seconds=self._busy_seconds)
         except DamagedDatabaseError:
             pass
         told = mend_database(self.config, self.clock)
         self._was_mended = self._was_mended or bool(told)
         if told:
             logger.warning("%s", told, extra={"action": "mend", "outcome": "mended"})
-        return Store(self.config.database_path)
+        return Store(self.config.database_path, busy_seconds=self._busy_seconds)
 
     def check_workspace(self, *, publishes: bool = True, adopt: bool = False) -> tuple[str, ...]:
         """Check that the workspace is ours to write; returns hints for the person.
@@ -383,11 +387,11 @@ class App:
 
     def why(self, query: str) -> Explanation:
         """Explain the memories that a query names; see recall.why.explain."""
-        return explain(query, self.store, self._evidence_reader())
+        return explain(query, self.store, self.evidence_reader(self.config))
 
     def read_back(self, draft: Draft) -> tuple[ReadBack, ...]:
         """Read the evidence of a draft back from its logs, in its order."""
-        reader = self._evidence_reader()
+        reader = self.evidence_reader(self.config)
         if not draft.merges:
             return read_back(draft.entry, self.store, reader)
         memories = [self.store.memories.get(memory_id) for memory_id in draft.merges]
@@ -401,14 +405,16 @@ class App:
         """Check the whole workspace; see phase2.lint.lint."""
         return lint(self.config, self.store)
 
-    def _evidence_reader(self) -> EvidenceReader:
-        sources = self.config.sources
+    @staticmethod
+    def evidence_reader(config: Config) -> EvidenceReader:
+        """Return what reads evidence back from the logs that a configuration names."""
+        sources = config.sources
         homes = {
             Agent.CODEX: sources.codex.home,
             Agent.CLAUDE: sources.claude.home,
-            Agent.JOURNAL: str(self.config.state_path),
+            Agent.JOURNAL: str(config.state_path),
         }
-        return EvidenceReader(homes, max_bytes=self.config.gates.max_rollout_bytes)
+        return EvidenceReader(homes, max_bytes=config.gates.max_rollout_bytes)
 
     def _pipeline(self) -> Pipeline:
         if self._extractor is None:

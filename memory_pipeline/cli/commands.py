@@ -16,6 +16,7 @@ from memory_pipeline.cli import (  # noqa: F401 - they add to the groups of memo
 from memory_pipeline.cli.cost_command import cost
 from memory_pipeline.cli.draft_commands import drafts
 from memory_pipeline.cli.forget_commands import forget, redact
+from memory_pipeline.cli.mcp_command import mcp
 from memory_pipeline.cli.memory_commands import memory
 from memory_pipeline.cli.packet_commands import packet
 from memory_pipeline.cli.place import EXIT_DONE, JSON_OPTION, Place
@@ -85,6 +86,7 @@ cli.add_command(metrics)
 cli.add_command(cost)
 cli.add_command(state)
 cli.add_command(usage)
+cli.add_command(mcp)
 
 
 @cli.group("config")

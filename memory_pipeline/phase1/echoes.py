@@ -22,6 +22,8 @@ _MEMORY_NAMES = (
     r"|[/\\]projects[/\\]+(?:-|[A-Za-z]--)[^/\\\s]+[/\\]+memory\b|\.claude[/\\]+projects[/\\]+[^/\\\s]+[/\\]+memory\b"
     r"|\bmemory[-_]pipeline\s+(?:\S{1,200}\s+){0,8}?(?:memory|threads|context|search)\b"
 )
+#: With this begins whatever our own server tells an agent.
+OWN_FRAME = "Memories kept by memory-pipeline, quoted as data"
 _MEMORY_TOOL = re.compile(r"memor|mem0", re.IGNORECASE)
 #: Lines that stand in memory files and nowhere else, with or without a line number or a file name before them.
 _LINE_START = r"(?m)^(?:[^\n:]{0,200}:)?[ \t]{0,8}(?:\d{1,7}[ \t:\u2192|\-]{1,4})?"
@@ -105,6 +107,8 @@ class Echoes:
 
 def looks_like_memory(text: str) -> bool:
     """Whether a text is, or holds, a part of a memory's files, by lines that stand nowhere else."""
+    if OWN_FRAME in text:
+        return True
     return any(hint in text for hint in _MEMORY_TEXT_HINTS) and _MEMORY_TEXT.search(text) is not None
 
 

@@ -25,6 +25,7 @@ from memory_pipeline.records import (
 )
 from memory_pipeline.store.connection import immediate
 from memory_pipeline.store.extractions import NOT_BY_HAND, PASSED, STANDING, read_entries
+from memory_pipeline.store.search import index_stale
 from memory_pipeline.store.usage import count_waiting_uses
 
 #: Picks the entries that the person undid the placing of: they are not placed again by themselves.
@@ -242,6 +243,7 @@ class Memories:
             )
             _store_changes(connection, consolidation_id, changes, now)
             count_waiting_uses(connection, now=now)
+            index_stale(connection)  # now, since whoever only looks at the database can't
             # Undone and redone: the one that is undone says by whom, and what it had undone itself holds again.
             connection.execute(
                 """

@@ -35,8 +35,10 @@ class Hit:
 class Search:
     """The search index. It is brought up to date when it is asked, for the memories that changed since."""
 
-    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+    def __init__(self, connect: Callable[[], sqlite3.Connection], *, may_write: bool = True) -> None:
+        """Without ``may_write``, what changed since the index was last brought up to date is not found yet."""
         self._connect = connect
+        self._may_write = may_write
 
     def find(
         self,
@@ -74,7 +76,7 @@ class Search:
 
     def refresh(self) -> int:
         """Index what changed since the last time; returns how many memories that were."""
-        if self._connect().execute("SELECT 1 FROM search_stale LIMIT 1").fetchone() is None:
+        if not self._may_write or self._connect().execute("SELECT 1 FROM search_stale LIMIT 1").fetchone() is None:
             return 0
         with immediate(self._connect()) as connection:
             return index_stale(connection)
