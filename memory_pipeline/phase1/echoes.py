@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from memory_pipeline.records import Event, EventKind, Speaker
+from memory_pipeline.rollouts.own_server import is_own_server
 
 #: One of these stands in whatever names a memory: a quick look before the patterns, since a call may be of megabytes.
 _HINTS = ("memor", "MEMOR", "rollout_summaries")
@@ -20,6 +21,7 @@ _MEMORY_NAMES = (
     r"(?<![\w\-])MEMORY\.md\b|\bmemory_summary\.md\b|\braw_memories\.md\b|\brollout_summaries[/\\]+\d{4}-"
     r"|\bmemories(?:_v2)?[/\\]+(?:rollout_summaries|skills|extensions)\b"
     r"|[/\\]projects[/\\]+(?:-|[A-Za-z]--)[^/\\\s]+[/\\]+memory\b|\.claude[/\\]+projects[/\\]+[^/\\\s]+[/\\]+memory\b"
+    r"|(?<![\w\-])(?:mcp__)?memory[-_]pipeline__\w"
     r"|\bmemory[-_]pipeline\s+(?:\S{1,200}\s+){0,8}?(?:memory|threads|context|search)\b"
 )
 #: With this begins whatever our own server tells an agent.
@@ -118,9 +120,9 @@ def without_citations(event: Event) -> str:
 
 
 def _is_memory_tool(event: Event) -> bool:
-    """Whether a call goes to a tool that keeps memories: by its name, or by that of its server."""
+    """Whether a call goes to a tool that keeps memories, our own or another: by its name, or by that of its server."""
     named = (event.tool or "", *(place for place in event.places if "/" not in place))
-    return event.external and any(_MEMORY_TOOL.search(name) for name in named)
+    return is_own_server(*named) or (event.external and any(_MEMORY_TOOL.search(name) for name in named))
 
 
 def _place(folder: str) -> str:

@@ -177,10 +177,10 @@ class EvidenceBuilder:
         )
 
     def _row_text(self, event: Event) -> tuple[str, bool]:
-        if event.external and self._withhold_external and event.kind is EventKind.TOOL_RESULT:
-            return WITHHELD, False
         if self._echoes.holds(event):
             return ECHO, False
+        if event.external and self._withhold_external and event.kind is EventKind.TOOL_RESULT:
+            return WITHHELD, False
         text = without_citations(event)
         redacted = redact(text)
         for kind, count in redacted.counts.items():
