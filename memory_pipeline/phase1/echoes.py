@@ -68,7 +68,9 @@ class Echoes:
             self._sessions.add(event.session)
 
     def holds(self, event: Event) -> bool:
-        """Whether an event tells what was read back from a memory."""
+        """Whether an event tells what was read back from a memory, or what an agent gave a memory tool."""
+        if event.kind is EventKind.TOOL_CALL:
+            return _is_memory_tool(event)
         if event.kind not in (EventKind.TOOL_RESULT, EventKind.REPORT):
             return False
         if event.call_id in self._calls:
