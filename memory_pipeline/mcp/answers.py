@@ -215,10 +215,11 @@ class Answers:
                 scopes=scopes,
                 kinds=[EntryKind(asked.kind)] if asked.kind else None,
             )
-        # Not the quote that holds the words: what holds everywhere may have been said in another project.
+            # What holds everywhere may have been said in another project: then its quotes tell nothing here.
+            told = [one for one in found if one.where == "statement" or self._may_quote(store, one.memory, scopes)]
         return {
             "memories": [
-                {**short_document(one.memory), "matched": list(one.matched), "where": one.where} for one in found
+                {**short_document(one.memory), "matched": list(one.matched), "where": one.where} for one in told
             ],
             "scopes": scopes or "all",
         }
@@ -344,6 +345,9 @@ class Answers:
             problem = "is the beginning of several ids" if told else "is no memory that may be told here"
             raise UsageError(f"{name} {problem}; search_memories finds the ids")
         return told[0]
+
+    def _may_quote(self, store: Store, memory: Memory, scopes: Sequence[str] | None) -> bool:
+        return all(self._may_tell_thread(store, name, scopes) for name in memory.thread_ids)
 
     def _may_tell_thread(self, store: Store, thread_id: str, scopes: Sequence[str] | None) -> bool:
         thread = store.threads.get(thread_id)
