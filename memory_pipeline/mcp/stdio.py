@@ -31,12 +31,13 @@ class StandardInput:
         return self
 
     async def __anext__(self) -> str:
-        line = await anyio.to_thread.run_sync(self._next, abandon_on_cancel=True)
+        line = await anyio.to_thread.run_sync(self.next_line, abandon_on_cancel=True)
         if line is None:
             raise StopAsyncIteration
         return line
 
-    def _next(self) -> str | None:
+    def next_line(self) -> str | None:
+        """Return the next line, None at the end. Blocks until then."""
         searched = 0
         while (end := self._buffer.find(b"\n", searched)) < 0:
             searched = len(self._buffer)
