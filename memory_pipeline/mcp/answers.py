@@ -87,6 +87,10 @@ class ComposeContext(Protocol):
         ...
 
 
+#: Whether memories may be given to a project (None: to a folder that is none's) and to a thread, where it is told.
+MayUse = Callable[[Store, str | None, str | None], bool]
+
+
 def plain_context(
     store: Store,
     *,
@@ -135,13 +139,18 @@ class Answers:
         clock: Clock | None = None,
         session: str | None = None,
         compose: ComposeContext = plain_context,
+        may_use: MayUse | None = None,
     ) -> None:
-        """Take where it was started: ``folder`` says which project it is for. ``session`` names one agent's session."""
+        """Take where it was started: ``folder`` says which project it is for. ``session`` names one agent's session.
+
+        ``compose`` and ``may_use`` are asked for the context of a task, and whether memories may be given at all.
+        """
         self._config = config
         self._folder = folder
         self._clock = clock or SystemClock()
         self._session = session or uuid.uuid4().hex
         self._compose = compose
+        self._may_use = may_use or (lambda _store, _project, _thread: config.settings.use_memories)
         self._told: dict[str, None] = {}  # uses and notes of this session, by the id of their record
         self._notes = 0
         self._telling = threading.Lock()
@@ -167,7 +176,6 @@ class Answers:
             if name not in self._tools:
                 raise UsageError(self._why_no_tool(name))
             kind, answer, _ = self._tools[name]
-            self._check_switch()
             asked = read_arguments(name, kind, arguments)
             return answer_text(answer(asked)), False
         except MemoryPipelineError as error:
@@ -184,8 +192,9 @@ class Answers:
         Raises:
             MemoryPipelineError, OSError: there is none, or it can't be read.
         """
-        self._check_switch()
         if uri == SUMMARY_URI:
+            with self._looking() as store:
+                self._scopes(store, None)
             text = self._file(SUMMARY_FILE)
         elif uri == HANDBOOK_URI:
             text = self._handbook()
@@ -197,10 +206,6 @@ class Answers:
         if name == "note_memory":
             return "notes are switched off; the person allows them with allow_notes = true in the table [mcp]"
         return f"there is no tool {name[:100]}; there are {', '.join(self._tools)}"
-
-    def _check_switch(self) -> None:
-        if not self._config.settings.use_memories:
-            raise UsageError("the person has switched the use of memories off (settings.use_memories)")
 
     # --- tools
 
@@ -238,7 +243,7 @@ class Answers:
 
     def _context(self, asked: MemoryContext) -> Mapping[str, Any]:
         with self._looking() as store:
-            scopes = self._scopes(store, asked.cwd)
+            scopes = self._scopes(store, asked.cwd, thread=asked.thread)
             context = self._compose(
                 store,
                 scopes=scopes,
@@ -270,6 +275,8 @@ class Answers:
         return {"recorded": [name for _, name in used], "not_known_here": unknown}
 
     def _note(self, asked: NoteMemory) -> Mapping[str, Any]:
+        if not self._config.settings.generate_memories:
+            raise UsageError("the person has switched the making of memories off (settings.generate_memories)")
         if redact(asked.statement).counts or redact(asked.condition).counts:
             raise UsageError("this holds what looks like a secret, so it was not noted; say it without")
         statement, condition = statement_from(asked.statement), condition_from(asked.condition)
@@ -307,13 +314,18 @@ class Answers:
 
     # --- what may be told
 
-    def _scopes(self, store: Store, cwd: str | None, wanted: str = "here") -> list[str] | None:
+    def _scopes(
+        self, store: Store, cwd: str | None, wanted: str = "here", *, thread: str | None = None
+    ) -> list[str] | None:
         """Return the scopes that may be told, None for all.
 
         Raises:
-            UsageError: what is asked for is another project's, and the person did not open that.
+            UsageError: nothing may be told here, or what is asked for is another project's, which the person did not
+                open.
         """
         project = self._project(store, cwd)
+        if not self._may_use(store, project, thread):
+            raise UsageError("the person has switched the use of memories off here (settings.use_memories)")
         here = [USER_SCOPE, *([project] if project else [])]
         if wanted == "here":
             return here
@@ -427,6 +439,8 @@ class Answers:
     def _handbook(self) -> str:
         """Return MEMORY.md; where only one project may be told, as it would read if there were no other."""
         if self._config.mcp.every_project:
+            with self._looking() as store:
+                self._scopes(store, None)
             return self._file(MEMORY_FILE)
         with self._looking() as store:
             scopes = self._scopes(store, None) or []

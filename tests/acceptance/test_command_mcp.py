@@ -316,9 +316,18 @@ def test_reported_uses_are_counted_and_told_from_what_is_not_known(tmp_path: Pat
 def test_the_switch_of_use_holds_for_agents(tmp_path: Path) -> None:
     """Where memories may not be used, none is told."""
     machine = remembering(tmp_path, settings={"use_memories": False})
-    told = ask(machine, "search_memories", query="pnpm")
+
+    async def talk(agent: Agent) -> tuple[Told, list[str]]:
+        refused = []
+        for uri in ("memory-pipeline://summary", "memory-pipeline://handbook"):
+            with pytest.raises(MCPError) as error:
+                await agent.read(uri)
+            refused.append(str(error.value))
+        return await agent.call("search_memories", query="pnpm"), refused
+
+    told, refused = connect(machine, talk, cwd=shop(machine))
     assert told.is_error
-    assert "settings.use_memories" in told.error
+    assert all("settings.use_memories" in error for error in (told.error, *refused))
 
 
 def test_a_database_that_can_t_be_read_is_an_error_and_the_server_goes_on(tmp_path: Path) -> None:
