@@ -200,7 +200,9 @@ def test_calls_tell_command_files_and_origin(
 def test_a_resource_of_our_own_server_is_not_external(claude: Logs) -> None:
     """A tool of the program reads it, so that the server stands in the arguments alone."""
     given = {"server": "memory-pipeline", "uri": "memory-pipeline://summary"}
-    called, answered = claude.events(ran("ReadMcpResourceTool", given, result("x")))
+    lines = ran("ReadMcpResourceTool", given, result("x"))
+    called, answered = claude.events(lines)
+    assert not claude.facts(lines).external_context
     assert (called.external, answered.external) == (False, False)
     assert called.tool == answered.tool == "mcp__memory-pipeline__ReadMcpResourceTool"
 
