@@ -64,7 +64,7 @@ class Hand:
             return 0
         known = {memory.memory_id for memory in self._store.memories.every()}
         records = records_of_rebuilt(told_memories(baseline, known, at=published_at))
-        written = {line.record.record_id for line in self.journal.read()}
+        written = {line.record.record_id for line in self.journal.read(with_uses=False)}
         tombstones = self._tombstones.current()
         missing = [record for record in records if record.record_id not in written]
         missing = [record for record in missing if not _is_forgotten(record, tombstones)]
@@ -123,7 +123,7 @@ class Hand:
                 line,
                 record=dataclasses.replace(line.record, scope=projects.get(line.record.scope or "", line.record.scope)),
             )
-            for line in self.journal.read()
+            for line in self.journal.read(with_uses=False)
         ]
 
     def _entries(self, lines: Sequence[JournalLine]) -> dict[str, Entry]:
@@ -162,7 +162,8 @@ class Hand:
 
     def count_uses(self) -> None:
         """Count the uses that the journal tells of, each once."""
-        self._store.uses.take_in((line.record for line in self.journal.read()), now=self._clock.now())
+        uses = self.journal.uses_beside(self._store.uses.known())
+        self._store.uses.take_in(uses, now=self._clock.now())
 
     def write_down_undoing(self, book: MemoryBook, consolidation_id: int) -> frozenset[str]:
         """Append to the journal how an undoing left the memories, so that a rebuild ends the same.

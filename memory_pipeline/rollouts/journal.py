@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,9 @@ Holds = Callable[[str], bool]
 JOURNAL_THREAD = "journal"
 
 _FORMAT = 1
+#: How a line says that it tells a use, and its id.
+_USE = re.compile(rb'"action": ?"use"')
+_ID = re.compile(rb'"id": ?"(j_[0-9a-f]{24})"')
 #: How long one writer waits for another, in seconds. A line is written in no time.
 _WAIT_SECONDS = 20.0
 
@@ -96,20 +100,18 @@ class Journal:
         """Return a context in which nobody else writes the journal."""
         return os_lock(self.path.with_suffix(".lock"), purpose="writing the journal", wait_seconds=_WAIT_SECONDS)
 
-    def read(self) -> list[JournalLine]:
+    def read(self, *, with_uses: bool = True) -> list[JournalLine]:
         """Read all records in order; a line that is torn or of another kind is passed over.
+
+        Without uses, of which there may be many thousands, it costs next to nothing for them.
 
         Raises:
             OSError: the file is there but can't be read.
         """
-        try:
-            content = self.path.read_bytes()
-        except FileNotFoundError:
-            return []
         lines: list[JournalLine] = []
         start = 0
-        for raw in content.split(b"\n"):
-            record = decode_record(raw)
+        for raw in self._raw_lines():
+            record = decode_record(raw) if with_uses or not _USE.search(raw) else None
             if record is not None:
                 lines.append(
                     JournalLine(
@@ -121,6 +123,28 @@ class Journal:
                 )
             start += len(raw) + 1
         return _first_of_each(lines)
+
+    def uses_beside(self, known: Set[str]) -> list[JournalRecord]:
+        """Return the uses whose ids are not ``known``, in order.
+
+        Raises:
+            OSError: the file is there but can't be read.
+        """
+        used = [raw for raw in self._raw_lines() if _USE.search(raw) and _id_of(raw) not in known]
+        records = (decode_record(raw) for raw in used)
+        return [record for record in records if record is not None and record.action is JournalAction.USE]
+
+    def _raw_lines(self) -> list[bytes]:
+        try:
+            return self.path.read_bytes().split(b"\n")
+        except FileNotFoundError:
+            return []
+
+
+def _id_of(raw: bytes) -> str | None:
+    """Find the id of a record of ours without decoding the rest of it; None where it is written otherwise."""
+    found = _ID.search(raw)
+    return found.group(1).decode() if found else None
 
 
 def decode_record(raw: bytes) -> JournalRecord | None:

@@ -22,13 +22,16 @@ class Uses:
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
         self._connect = connect
 
+    def known(self) -> frozenset[str]:
+        """Return the ids of the uses that were taken in."""
+        return frozenset(row["use_id"] for row in self._connect().execute("SELECT use_id FROM uses"))
+
     def take_in(self, records: Iterable[JournalRecord], *, now: float) -> None:
         """Count each use among these records once, and those that waited for what they name to be known.
 
         One transaction, and none where there is nothing to count.
         """
-        known = {row["use_id"] for row in self._connect().execute("SELECT use_id FROM uses")}
-        new = [one for one in records if one.action is JournalAction.USE and one.record_id not in known]
+        new = [one for one in records if one.action is JournalAction.USE]
         if not new and not self._connect().execute("SELECT 1 FROM uses WHERE counted = 0 LIMIT 1").fetchone():
             return
         with immediate(self._connect()) as connection:
