@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from pathlib import Path
 
 import click
@@ -28,6 +29,7 @@ def mcp(place: Place, *, cwd: Path | None) -> int:
     It ends with its input, or with a signal.
     """
     from memory_pipeline.cli.logs import log_to_stderr
+    from memory_pipeline.cli.output import say
     from memory_pipeline.cli.signals import stoppable
 
     config = place.load()
@@ -42,6 +44,10 @@ def mcp(place: Place, *, cwd: Path | None) -> int:
             "the server for agents needs the extra mcp; install it with: pip install 'memory-pipeline[mcp]' "
             "(in a checkout: .venv/bin/pip install -e '.[mcp]')"
         ) from error
+    if sys.stdin is None:
+        raise UsageError("there is no standard input to answer; an agent starts this command by itself")
+    if sys.stdin.isatty():
+        say("memory-pipeline: waiting for an agent, which starts this command by itself; Ctrl-C ends it")
     lines = StandardInput()
     with stoppable(on_stop=lines.stop, stop_seconds=_STOP_SECONDS):
         serve(config, folder=str((cwd or Path.cwd()).absolute()), lines=lines)
