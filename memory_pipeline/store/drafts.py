@@ -272,14 +272,18 @@ class Drafts:
         return frozenset(row["entry_id"] for row in rows)
 
     def latest_thread(self) -> str | None:
-        """Return the thread with drafts whose log was last written to, None without drafts."""
+        """Return the thread with drafts whose log was last written to, None without drafts.
+
+        The journal is written to whenever the person does something; what counts is when something was noted there.
+        """
         row = (
             self._connect()
             .execute(
                 f"""
                 SELECT e.thread_id FROM drafts AS d JOIN entries AS e ON e.entry_id = d.entry_id
                 JOIN threads AS t ON t.thread_id = e.thread_id
-                WHERE {SAID} ORDER BY t.updated_at DESC, e.thread_id LIMIT 1
+                WHERE {SAID}
+                ORDER BY iif(t.agent = 'journal', d.drafted_at, t.updated_at) DESC, e.thread_id LIMIT 1
                 """
             )
             .fetchone()

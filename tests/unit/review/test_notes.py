@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from forgetting_runs import files_holding
 from kept_state import KeptState
+from rollout_logs import thread_id_of
 
 from memory_pipeline.forget.selection import Selector
 from memory_pipeline.lock import os_lock
 from memory_pipeline.phase2.consolidate import workspace_lock_path
 from memory_pipeline.records import Draft, EntryKind, JournalAction, JournalRecord, MemoryStatus, ReviewStatus, Speaker
-from memory_pipeline.rollouts.journal import record_id_of
+from memory_pipeline.rollouts.journal import JOURNAL_THREAD, record_id_of
 
 LINT = "Always run make lint before you commit"
 REDIS = "The checkout tests need a running Redis"
@@ -100,6 +102,21 @@ def test_a_note_beside_a_run_is_kept_and_becomes_a_draft_later(kept: KeptState) 
     kept.run()
     kept.run()
     assert waiting(kept) == {REDIS}
+
+
+def test_the_journal_is_the_latest_session_only_after_a_note(kept: KeptState) -> None:
+    """What the person does by hand later makes old notes no news."""
+    note(kept)
+    with kept.open() as app:
+        assert app.store.drafts.latest_thread() == JOURNAL_THREAD
+    kept.clock.go_on(2 * 86_400)
+    kept.say(2, "From now on use pnpm here", after=timedelta(days=3))
+    kept.run(force=True)
+    kept.clock.go_on(86_400)
+    kept.write_handbook(kept.handbook().replace("- the user asked", "- Keep pull requests small\n- the user asked", 1))
+    kept.run()
+    with kept.open() as app:
+        assert app.store.drafts.latest_thread() == thread_id_of(2)
 
 
 def test_notes_outlive_the_database(kept: KeptState) -> None:
