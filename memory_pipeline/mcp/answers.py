@@ -422,13 +422,21 @@ class Answers:
                 if is_last or error.state is not DatabaseState.OLDER:
                     raise _told_as(error) from error
             else:
-                if store.forgetting.met() == TombstoneFolder(self._config.tombstones_path).digest():
+                is_in_line = store.forgetting.met() == TombstoneFolder(self._config.tombstones_path).digest()
+                if is_in_line and (is_last or not store.search.is_stale()):
                     return store
                 store.close()
             if not is_last:
-                with App(self._config, clock=self._clock, busy_seconds=PATIENCE_SECONDS):
-                    pass
+                self._bring_up_to_date()
         raise LockedError("what the person had forgotten is being taken out just now; ask again in a while")
+
+    def _bring_up_to_date(self) -> None:
+        """Do what every command does at its start, and index what changed; what can't be done now shows afterwards."""
+        try:
+            with App(self._config, clock=self._clock, busy_seconds=PATIENCE_SECONDS) as app:
+                app.store.search.refresh()
+        except (StoreError, LockedError):
+            logging.getLogger(__name__).warning("not up to date", extra={"action": "mcp", "outcome": "failed"})
 
     def _file(self, name: str) -> str:
         content = read_workspace_file(self._config.workspace_path, name)

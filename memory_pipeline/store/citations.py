@@ -34,12 +34,13 @@ class Citations:
         self._connect = connect
 
     def count_threads(self, *, now: float) -> None:
-        """Count the citations of threads that are known by now; those of others wait."""
+        """Count the citations of threads that are known by now; those of others wait, and of what was forgotten too."""
         with immediate(self._connect()) as connection:
             rows = connection.execute(
                 """
                 SELECT c.citation_id, c.subject_id, c.at FROM citations AS c
                 JOIN threads AS t ON t.thread_id = c.subject_id AND t.thread_id <> c.thread_id
+                    AND t.disabled_by_person = 0
                 WHERE c.subject = 'thread' AND c.counted = 0 ORDER BY c.citation_id, c.subject_id
                 """
             ).fetchall()

@@ -43,13 +43,16 @@ class Uses:
 
 
 def count_waiting_uses(connection: sqlite3.Connection, *, now: float) -> None:
-    """Count the uses of what is known by now and was not when they were taken in, inside the caller's transaction."""
+    """Count the uses of what is known by now and was not when they were taken in, inside the caller's transaction.
+
+    Those of a thread that the person keeps out wait: it may have been forgotten.
+    """
     rows = connection.execute(
         """
         UPDATE uses SET counted = 1
         WHERE counted = 0 AND (
             (subject = 'memory' AND subject_id IN (SELECT memory_id FROM memories))
-            OR (subject = 'thread' AND subject_id IN (SELECT thread_id FROM threads))
+            OR (subject = 'thread' AND subject_id IN (SELECT thread_id FROM threads WHERE disabled_by_person = 0))
         )
         RETURNING subject, subject_id, at
         """

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from phase2_world import World, entry
 
+from memory_pipeline.app import App
 from memory_pipeline.config import Config, McpConfig
+from memory_pipeline.forget.selection import Selector
 from memory_pipeline.mcp.answers import HANDBOOK_URI, Answers
 from memory_pipeline.mcp.quoting import FRAME, answer_text
 from memory_pipeline.mcp.stdio import StandardInput
@@ -77,6 +81,34 @@ def test_no_question_is_answered_with_another_project(
     told = text.replace(query, "").replace(folder, "")
     strangers = [f"module{one} " for one in range(MANY) if one != number]
     assert not [word for word in strangers if word in told]
+
+
+def test_an_index_that_lags_behind_is_brought_up_to_date(projects: World) -> None:
+    """The server only looks at the database; what a search needs is done first."""
+    with contextlib.closing(sqlite3.connect(projects.config.database_path, isolation_level=None)) as connection:
+        for table in ("memory_search", "search_rows"):
+            connection.execute(f"DELETE FROM {table}")
+        connection.execute("INSERT INTO search_stale SELECT memory_id FROM memories")
+    text, _ = answers(projects, 3).call("search_memories", {"query": "module3"})
+    assert [one["matched"] for one in json.loads(text)["memories"]] == [["module3"]]
+
+
+def test_what_a_restored_backup_brings_back_is_forgotten_before_anything_is_told(tmp_path: Path) -> None:
+    """An older database may hold what was forgotten since."""
+    world = World(tmp_path)
+    world.says("thread-a", entry("Always whisper the word Zanzibar", scope=USER_SCOPE))
+    world.run()
+    older = tmp_path / "older.db"
+    world.store.copy_to(older)
+    with App(world.config, clock=world.clock) as app:
+        app.forgetting().forget(Selector(match="Zanzibar"))
+    world.close()
+    for path in world.config.state_path.glob("memory.db*"):
+        path.unlink()
+    older.replace(world.config.database_path)
+    server = Answers(world.config, folder=str(tmp_path), clock=world.clock)
+    text, is_error = server.call("search_memories", {"query": "whisper"})
+    assert (is_error, json.loads(text)["memories"]) == (False, [])
 
 
 def test_the_handbook_is_that_of_the_project(projects: World) -> None:

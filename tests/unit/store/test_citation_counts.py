@@ -6,6 +6,7 @@ from typing import Any
 
 from store_samples import NOW, index
 
+from memory_pipeline.recall.usage import use_of
 from memory_pipeline.records import Citation, Source, Usage
 from memory_pipeline.store.store import Store
 
@@ -52,6 +53,19 @@ def test_an_unknown_thread_is_not_counted_until_it_is_known(store: Store) -> Non
     store.citations.count_threads(now=NOW)
     store.citations.count_threads(now=NOW)
     assert store.extractions.usage("thread", "a").count == 1
+
+
+def test_a_thread_that_the_person_keeps_out_is_not_used(store: Store) -> None:
+    """It may have been forgotten, and other sessions go on to name it; let in again, it was used."""
+    index(store, "a")
+    store.threads.set_disabled("a", disabled=True)
+    cite(store, citation("a"))
+    store.uses.take_in([use_of(origin="test", distinct=1, at=NOW, thread_id="a")], now=NOW)
+    assert store.extractions.usage("thread", "a") == Usage()
+    store.threads.set_disabled("a", disabled=False)
+    store.citations.count_threads(now=NOW)
+    store.uses.take_in([], now=NOW)
+    assert store.extractions.usage("thread", "a").count == 2
 
 
 def test_a_thread_that_cites_itself_is_not_used(store: Store) -> None:
