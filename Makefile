@@ -24,7 +24,7 @@ lock: $(VENV)/installed-test
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 		pyproject.toml --output-file requirements/run.txt
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-		pyproject.toml --extra web --group dev --output-file requirements/test.txt
+		pyproject.toml --extra web --extra mcp --group dev --output-file requirements/test.txt
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("memory-pipeline needs Python 3.11 or later; name one with make PYTHON=…") \

@@ -35,11 +35,13 @@ from memory_pipeline.phase1.index import Discovery, Progress, index_rollouts
 from memory_pipeline.phase1.run import Phase1
 from memory_pipeline.phase1.submit import submit_task
 from memory_pipeline.phase2.consolidate import Phase2, Preview
+from memory_pipeline.phase2.deeds import entry_id_of
 from memory_pipeline.phase2.findings import Finding
 from memory_pipeline.phase2.hand import Hand
 from memory_pipeline.phase2.lint import lint
 from memory_pipeline.phase2.publish import OnStep
 from memory_pipeline.pipeline import PassOptions, Pipeline
+from memory_pipeline.recall.usage import record_uses, use_of
 from memory_pipeline.recall.why import Explanation, explain, read_back
 from memory_pipeline.records import (
     Agent,
@@ -58,6 +60,7 @@ from memory_pipeline.review.packet import events_of, read_packet
 from memory_pipeline.review.packets import KeptPacket, Packets
 from memory_pipeline.review.run import Review
 from memory_pipeline.rollouts.codex_home import check_codex_home
+from memory_pipeline.rollouts.journal import JOURNAL_THREAD, Journal
 from memory_pipeline.rollouts.lineage import OwnPart
 from memory_pipeline.rollouts.readback import EvidenceReader, ReadBack
 from memory_pipeline.rollouts.tasks import TaskReading
@@ -66,6 +69,7 @@ from memory_pipeline.safekeeping.restore import finish_restoring
 from memory_pipeline.safekeeping.upkeep import keep_up
 from memory_pipeline.seeing.metrics import metrics_text, write_textfile
 from memory_pipeline.settings import Settings
+from memory_pipeline.store.connection import BUSY_SECONDS
 from memory_pipeline.store.store import Store
 from memory_pipeline.tombstones import TombstoneFolder
 
@@ -84,12 +88,14 @@ class App:
         extractor: Extractor | None = None,
         stop: threading.Event | None = None,
         mends: bool = True,
+        busy_seconds: float = BUSY_SECONDS,
     ) -> None:
         """Open the store of ``config``, mended where it is damaged or gone, and finish what was cut off.
 
         That is restoring a backup, and a forgetting, also one that a backup brought back. ``extractor`` overrides the
         one that the configuration names; ``stop`` ends a running pass when it is set. Without ``mends`` a damaged
-        database is left to a run: mending takes long.
+        database is left to a run: mending takes long. ``busy_seconds`` is how long a statement waits for another
+        program that writes.
 
         Raises:
             DamagedDatabaseError: the database is damaged or gone, and it is not to be mended here.
@@ -101,6 +107,7 @@ class App:
         self.clock = clock or SystemClock()
         self.stop = stop or threading.Event()
         self._environ = os.environ if environ is None else environ
+        self._busy_seconds = busy_seconds
         self._given_extractor = extractor
         self._extractor = extractor
         self._tool_model: ToolModel | None = None
@@ -246,7 +253,7 @@ class App:
         """Open the store; a database that is damaged or gone is mended first, and that is said."""
         try:
             if not is_lost(self.config):
-                return Store(self.config.database_path)
+                return Store(self.config.database_path, busy_seconds=self._busy_seconds)
         except DamagedDatabaseError:
             if not self._mends:
                 raise
@@ -256,7 +263,7 @@ class App:
         self._was_mended = self._was_mended or bool(told)
         if told:
             logger.warning("%s", told, extra={"action": "mend", "outcome": "mended"})
-        return Store(self.config.database_path)
+        return Store(self.config.database_path, busy_seconds=self._busy_seconds)
 
     def check_workspace(self, *, publishes: bool = True, adopt: bool = False) -> tuple[str, ...]:
         """Check that the workspace is ours to write; returns hints for the person.
@@ -326,6 +333,28 @@ class App:
         """
         self.check_workspace()
         return self._phase2().take_in_hand(records)
+
+    def note(self, record: JournalRecord) -> Draft | None:
+        """Write down what an agent noted, as a draft that waits for the person.
+
+        None where another run holds the workspace: then one of the next runs makes the draft.
+
+        Raises:
+            OSError, LockedError: it can't be written down.
+        """
+        if not self._phase2().write_down([record]):
+            return None
+        self.review_with_files()
+        return self.store.drafts.get(entry_id_of(record.record_id, thread_id=JOURNAL_THREAD))
+
+    def record_uses(self, used: Sequence[tuple[str, str]], *, origin: str, distinct: object, at: float) -> None:
+        """Record one use of each memory or thread, given as pairs of ``memory`` or ``thread`` and an id.
+
+        Raises:
+            OSError, LockedError, StoreError: see recall.usage.record_uses.
+        """
+        uses = [use_of(origin=origin, distinct=distinct, at=at, **{f"{kind}_id": name}) for kind, name in used]
+        record_uses(uses, journal=Journal(self.config.journal_path), store=self.store, now=self.clock.now())
 
     def undo(self, consolidation_id: int, *, wait: bool = False) -> Phase2Counts:
         """Undo one consolidation; see Phase2.undo.
@@ -432,11 +461,11 @@ class App:
 
     def why(self, query: str) -> Explanation:
         """Explain the memories that a query names; see recall.why.explain."""
-        return explain(query, self.store, self._evidence_reader())
+        return explain(query, self.store, self.evidence_reader(self.config))
 
     def read_back(self, draft: Draft) -> tuple[ReadBack, ...]:
         """Read the evidence of a draft back from its logs, in its order."""
-        reader = self._evidence_reader()
+        reader = self.evidence_reader(self.config)
         if not draft.merges:
             return read_back(draft.entry, self.store, reader)
         memories = [self.store.memories.get(memory_id) for memory_id in draft.merges]
@@ -450,15 +479,17 @@ class App:
         """Check the whole workspace; see phase2.lint.lint."""
         return lint(self.config, self.store)
 
-    def _evidence_reader(self) -> EvidenceReader:
-        sources = self.config.sources
+    @staticmethod
+    def evidence_reader(config: Config) -> EvidenceReader:
+        """Return what reads evidence back from the logs that a configuration names."""
+        sources = config.sources
         homes = {
             Agent.CODEX: sources.codex.home,
             Agent.CLAUDE: sources.claude.home,
-            Agent.JOURNAL: str(self.config.state_path),
-            Agent.TASK: str(self.config.state_path),
+            Agent.JOURNAL: str(config.state_path),
+            Agent.TASK: str(config.state_path),
         }
-        return EvidenceReader(homes, max_bytes=self.config.gates.max_rollout_bytes)
+        return EvidenceReader(homes, max_bytes=config.gates.max_rollout_bytes)
 
     def _pipeline(self) -> Pipeline:
         if self._extractor is None:

@@ -197,6 +197,14 @@ class MetricsConfig:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class McpConfig:
+    """What the server for agents may do."""
+
+    allow_notes: bool = False
+    every_project: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Config:
     """Everything that can be set. Paths are absolute once loaded; ``path`` is None for the built-in defaults."""
 
@@ -213,6 +221,7 @@ class Config:
     daemon: DaemonConfig = field(default_factory=DaemonConfig)
     logging: LoggingConfig = field(default_factory=LoggingConfig)
     metrics: MetricsConfig = field(default_factory=MetricsConfig)
+    mcp: McpConfig = field(default_factory=McpConfig)
     path: str | None = field(default=None, metadata={"internal": True})
     written: frozenset[str] = field(default=frozenset(), metadata={"internal": True})  # keys that stand in the file
 

@@ -199,7 +199,7 @@ class ThreadFacts:
 
 #: What stands in a row in the place of words that are kept from extraction.
 WITHHELD = "[result of a web or MCP tool withheld]"
-ECHO = "[memory that the agent read back, left out: it is no new evidence]"
+ECHO = "[what passed between the agent and a memory, left out: it is no new evidence]"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -614,6 +614,8 @@ class JournalAction(StrEnum):
     RESTORE = "restore"  # had a memory told again
     PIN = "pin"
     UNPIN = "unpin"
+    NOTE = "note"  # not the person: an agent noted something, and the person is to decide about it
+    USE = "use"  # a memory or a thread was used
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -624,14 +626,15 @@ class JournalRecord:
     action: JournalAction
     at: float
     origin: str  # "MEMORY.md", "command", "undo", or the path of a note in the workspace
-    memory_id: str | None = None  # all but ADD
+    memory_id: str | None = None  # all but ADD and NOTE
+    thread_id: str | None = None  # USE of a thread
     kind: EntryKind | None = None
     scope: str | None = None
     condition: str = ""
     statement: str = ""  # ADD, EDIT: what is said now; else what the memory said
     was: str = ""  # EDIT: what the memory said before
     was_condition: str = ""  # EDIT
-    speaker: Speaker = Speaker.USER  # whose words an ADD are: the person's, or an extension's (tool)
+    speaker: Speaker = Speaker.USER  # whose words they are: the person's, an extension's (tool), an agent's (assistant)
 
 
 class SubmittedStatus(StrEnum):

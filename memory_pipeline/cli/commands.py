@@ -35,6 +35,8 @@ _PLACES: Mapping[str, tuple[str, ...]] = {
     "cost": ("cost_command:cost",),
     "state": ("state_commands:state",),
     "settings": ("settings_commands:settings",),
+    "usage": ("usage_command:usage",),
+    "mcp": ("mcp_command:mcp",),
 }
 
 

@@ -66,17 +66,21 @@ def memory_list(place: Place, *, scope: str | None, wanted: str | None, as_json:
 @click.pass_obj
 def memory_show(place: Place, *, memory_id: str, as_json: bool) -> int:
     """Show one memory and what it rests on. ID may be shortened."""
+    with open_app(place.load()) as app:
+        show_memory(app, find_memory(app, memory_id, place), as_json=as_json)
+    return EXIT_DONE
+
+
+def show_memory(app: App, found: Memory, *, as_json: bool) -> None:
+    """Show a memory and what it rests on."""
     from memory_pipeline.cli import output
 
-    with open_app(place.load()) as app:
-        found = find_memory(app, memory_id, place)
-        entries = app.store.extractions.standing_entries(found.entry_ids)
-        operations = app.store.memories.operations_of(found.memory_id)
+    entries = app.store.extractions.standing_entries(found.entry_ids)
+    operations = app.store.memories.operations_of(found.memory_id)
     if as_json:
         output.print_json(output.memory_document(found))
     else:
         output.print_memory(found, [entries[key] for key in found.entry_ids if key in entries], operations)
-    return EXIT_DONE
 
 
 class _TakesLines(click.Command):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,13 @@ if TYPE_CHECKING:
 @click.option("--kind", type=click.Choice([kind.value for kind in EntryKind]), help="Only memories of this kind.")
 @click.option("--all", "show_all", is_flag=True, help="Also what is superseded or retired.")
 @click.option("--limit", type=click.IntRange(min=1, max=1_000), default=10, show_default=True, help="At most so many.")
+@click.option(
+    "--open",
+    "opened",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Show the Nth that is found whole: it counts as used.",
+)
 @JSON_OPTION
 @click.pass_obj
 def search(
@@ -32,6 +40,7 @@ def search(
     kind: str | None,
     show_all: bool,
     limit: int,
+    opened: int | None,
     as_json: bool,
 ) -> int:
     """Search the memories: words, parts of identifiers, paths and flags as typed, Chinese. Any text is a query."""
@@ -43,11 +52,14 @@ def search(
             app.store,
             " ".join(query),
             now=app.clock.now(),
-            limit=limit,
+            limit=max(limit, opened or 0),
             scopes=_scopes(app, scope),
             kinds=[EntryKind(kind)] if kind else None,
             statuses=list(MemoryStatus) if show_all else [MemoryStatus.ACTIVE],
         )
+        if opened is not None:
+            _open(app, found, opened, as_json=as_json)
+            return EXIT_DONE
     if as_json:
         output.print_json([_document(one) for one in found])
         return EXIT_DONE
@@ -56,6 +68,17 @@ def search(
     for one in found:
         _print(one)
     return EXIT_DONE
+
+
+def _open(app: App, found: Sequence[Found], number: int, *, as_json: bool) -> None:
+    from memory_pipeline.cli.memory_commands import show_memory
+
+    if number > len(found):
+        raise UsageError(f"--open {number}: only {len(found)} are found")
+    memory = found[number - 1].memory
+    show_memory(app, memory, as_json=as_json)
+    now = app.clock.now()
+    app.record_uses([("memory", memory.memory_id)], origin="search", distinct=now, at=now)
 
 
 def _scopes(app: App, named: str | None) -> list[str] | None:

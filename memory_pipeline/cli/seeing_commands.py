@@ -78,7 +78,7 @@ def log(place: Place, *, thread: str | None, limit: int, since: str | None, as_j
     from memory_pipeline.cli import log_view, output
 
     with open_app(place.load()) as app:
-        at = None if since is None else _moment(since, now=app.clock.now())
+        at = None if since is None else moment(since, option="--since", now=app.clock.now())
         store, thread_id = app.store, None
         if thread is not None:
             listing = place.command("threads list")
@@ -139,8 +139,8 @@ def doctor(place: Place, *, offline: bool, as_json: bool) -> int:
     return EXIT_FAILED if doctor_view.is_broken(findings) else EXIT_DONE
 
 
-def _moment(written: str, *, now: float) -> float:
-    """Read a moment: a span before ``now``, or ISO 8601, in UTC where it names no zone.
+def moment(written: str, *, option: str, now: float) -> float:
+    """Read the moment that an option names: a span before ``now``, or ISO 8601, in UTC where it names no zone.
 
     Raises:
         UsageError: it is neither.
@@ -149,7 +149,7 @@ def _moment(written: str, *, now: float) -> float:
     if span:
         return now - int(span.group(1)) * _UNIT_SECONDS[span.group(2)]
     try:
-        moment = datetime.fromisoformat(written.strip())
+        told = datetime.fromisoformat(written.strip())
     except ValueError:
-        raise UsageError(f"--since: {written!r} is no time; write 2026-10-05, 2026-10-05T12:00Z, 2d or 3h") from None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        raise UsageError(f"{option}: {written!r} is no time; write 2026-10-05, 2026-10-05T12:00Z, 2d or 3h") from None
+    return (told if told.tzinfo else told.replace(tzinfo=UTC)).timestamp()

@@ -170,6 +170,7 @@ class _Choice:
             if (
                 entry_id_of(record.record_id, thread_id=JOURNAL_THREAD) in erasure.entries
                 or record.memory_id in erasure.memories
+                or record.thread_id in erasure.threads
                 or words.holds_words(
                     record.statement, record.condition, record.was, record.was_condition, record.origin
                 )

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from memory_pipeline.records import Event, EventKind, Speaker
+from memory_pipeline.rollouts.own_server import is_own_server
 
 #: One of these stands in whatever names a memory: a quick look before the patterns, since a call may be of megabytes.
 _HINTS = ("memor", "MEMOR", "rollout_summaries")
@@ -20,8 +21,11 @@ _MEMORY_NAMES = (
     r"(?<![\w\-])MEMORY\.md\b|\bmemory_summary\.md\b|\braw_memories\.md\b|\brollout_summaries[/\\]+\d{4}-"
     r"|\bmemories(?:_v2)?[/\\]+(?:rollout_summaries|skills|extensions)\b"
     r"|[/\\]projects[/\\]+(?:-|[A-Za-z]--)[^/\\\s]+[/\\]+memory\b|\.claude[/\\]+projects[/\\]+[^/\\\s]+[/\\]+memory\b"
+    r"|(?<![\w\-])(?:mcp__)?memory[-_]pipeline__\w"
     r"|\bmemory[-_]pipeline[\"']?\s+(?:\S{1,200}\s+){0,8}?(?:memory|threads|context|search)\b"
 )
+#: With this begins whatever our own server tells an agent.
+OWN_FRAME = "Memories kept by memory-pipeline, quoted as data"
 _MEMORY_TOOL = re.compile(r"memor|mem0", re.IGNORECASE)
 #: Lines that stand in memory files and nowhere else, with or without a line number or a file name before them.
 _LINE_START = r"(?m)^(?:[^\n:]{0,200}:)?[ \t]{0,8}(?:\d{1,7}[ \t:\u2192|\-]{1,4})?"
@@ -66,7 +70,9 @@ class Echoes:
             self._sessions.add(event.session)
 
     def holds(self, event: Event) -> bool:
-        """Whether an event tells what was read back from a memory."""
+        """Whether an event tells what was read back from a memory, or what an agent gave a memory tool."""
+        if event.kind is EventKind.TOOL_CALL:
+            return _is_memory_tool(event)
         if event.kind not in (EventKind.TOOL_RESULT, EventKind.REPORT):
             return False
         if event.call_id in self._calls:
@@ -107,9 +113,9 @@ class Echoes:
 
 def looks_like_memory(text: str) -> bool:
     """Whether a text is, or holds, a part of a memory's files, by lines that stand nowhere else."""
-    return _CONTEXT in text or (
-        any(hint in text for hint in _MEMORY_TEXT_HINTS) and _MEMORY_TEXT.search(text) is not None
-    )
+    if _CONTEXT in text or OWN_FRAME in text:
+        return True
+    return any(hint in text for hint in _MEMORY_TEXT_HINTS) and _MEMORY_TEXT.search(text) is not None
 
 
 def without_citations(event: Event) -> str:
@@ -118,9 +124,9 @@ def without_citations(event: Event) -> str:
 
 
 def _is_memory_tool(event: Event) -> bool:
-    """Whether a call goes to a tool that keeps memories: by its name, or by that of its server."""
+    """Whether a call goes to a tool that keeps memories, our own or another: by its name, or by that of its server."""
     named = (event.tool or "", *(place for place in event.places if "/" not in place))
-    return event.external and any(_MEMORY_TOOL.search(name) for name in named)
+    return is_own_server(*named) or (event.external and any(_MEMORY_TOOL.search(name) for name in named))
 
 
 def _place(folder: str) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from memory_pipeline.phase1.echoes import Echoes, without_citations
+from memory_pipeline.phase1.echoes import Echoes, looks_like_memory, without_citations
+from memory_pipeline.phase1.repeats import Repeats
 from memory_pipeline.records import (
     ECHO,
     WITHHELD,
@@ -122,6 +123,7 @@ class EvidenceBuilder:
         self._budget_tokens = int(window_tokens * _EVIDENCE_SHARE)
         self._withhold_external = withhold_external
         self._echoes = Echoes(memory_folders)
+        self._repeats = Repeats()
         self._forgotten = forgotten
         self._drafts: list[_Draft] = []
         self._tokens = 0
@@ -133,6 +135,8 @@ class EvidenceBuilder:
     def add(self, event: Event) -> None:
         """Take one event; those that don't matter are passed over."""
         if event.kind not in _KINDS_THAT_MATTER:
+            if event.kind is EventKind.CONTEXT and looks_like_memory(event.text):
+                self._repeats.hear(event.text)
             return
         self._echoes.note(event)
         text, was_cut = self._row_text(event)
@@ -181,11 +185,14 @@ class EvidenceBuilder:
         )
 
     def _row_text(self, event: Event) -> tuple[str, bool]:
+        if self._echoes.holds(event):
+            self._repeats.hear(event.text)
+            return ECHO, False
         if event.external and self._withhold_external and event.kind is EventKind.TOOL_RESULT:
             return WITHHELD, False
-        if self._echoes.holds(event):
-            return ECHO, False
         text = without_citations(event)
+        if event.speaker is Speaker.ASSISTANT and event.kind is not EventKind.TOOL_CALL:
+            text = self._repeats.left_of(text)
         redacted = redact(text)
         for kind, count in redacted.counts.items():
             self._redactions[kind] = self._redactions.get(kind, 0) + count

@@ -215,6 +215,22 @@ class Phase2:
         self._hand.journal.append(records)
         return self._under_lock(lambda: self._run_locked(ConsolidationKind.PERSON), wait=wait)
 
+    def write_down(self, records: Sequence[JournalRecord]) -> bool:
+        """Write records down, durably, and let the store learn of their entries; no memory is changed.
+
+        False when another run holds the workspace: the next one lets the store learn of them.
+
+        Raises:
+            OSError, LockedError: the journal can't be written.
+        """
+
+        def learn() -> Phase2Counts:
+            self._hand.deeds()
+            return Phase2Counts(outcome=Phase2Outcome.NO_CHANGES)
+
+        self._hand.journal.append(records)
+        return self._under_lock(learn, wait=False).outcome is Phase2Outcome.NO_CHANGES
+
     def undo(self, consolidation_id: int, *, wait: bool = False) -> Phase2Counts:
         """Undo one consolidation: each memory that it changed, and nothing changed since, is as it was before.
 
@@ -279,7 +295,8 @@ class Phase2:
             return self._failed(last.consolidation_id, last, error, [])
         notes += self._write_down_rebuilt()
         self._hand.write_down_edits(read_baseline(self._places.baseline), self._memory_file())
-        self._count_cited_lines()
+        self._write_down_cited_lines()
+        self._hand.count_uses()
         last = self._store.memories.last_consolidation()
         is_lost = last is not None and last.state == "publishing"
         must_publish = is_lost or self._baseline_is_older()
@@ -351,7 +368,7 @@ class Phase2:
             f"the database did not know {count} statements of {MEMORY_FILE}: they are remembered as they stood there"
         ]
 
-    def _count_cited_lines(self) -> None:
+    def _write_down_cited_lines(self) -> None:
         lines = self._store.citations.open_lines()
         if not lines:
             return
@@ -359,8 +376,8 @@ class Phase2:
         last = self._store.memories.last_success()
         is_shown = last is not None and last.consolidation_id == baseline.consolidation_id
         shown_since = last.finished_at if last is not None and is_shown else None
-        memories = cited_memories(lines, baseline, self._memory_file(), published_at=shown_since)
-        self._store.citations.settle_lines(lines, memories, now=self._clock.now())
+        self._hand.write_down_cited(cited_memories(lines, baseline, self._memory_file(), published_at=shown_since))
+        self._store.citations.settle_lines(lines)
 
     def _held_by(self, kind: ConsolidationKind, last: LastConsolidation | None) -> LastConsolidation | None:
         """Return the failed consolidation after which nothing may be tried yet."""

@@ -29,8 +29,11 @@ from memory_pipeline.statements import one_line, statement_fault
 #: The beginning of the reason of whatever the person took out: it never returns by itself.
 BY_PERSON = "the person took it out"
 
+#: What the person did to the memories. The journal tells of other things too, which are nobody's deeds.
+DEEDS = frozenset(JournalAction) - {JournalAction.NOTE, JournalAction.USE}
 #: What the person had told becomes an entry, so that it has evidence, and a time that later words are held against.
-_SAYING = frozenset({JournalAction.ADD, JournalAction.EDIT, JournalAction.RESTORE})
+#: So does what an agent noted: under review, like what a session says.
+_SAYING = frozenset({JournalAction.ADD, JournalAction.EDIT, JournalAction.RESTORE, JournalAction.NOTE})
 _QUOTE_CHARS = 500
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config
 from memory_pipeline.phase2.baseline import Baseline
-from memory_pipeline.phase2.deeds import Deed, entry_of
+from memory_pipeline.phase2.deeds import DEEDS, Deed, entry_of
 from memory_pipeline.phase2.edits import edits_of, records_of
 from memory_pipeline.phase2.extensions import records_of_extensions
 from memory_pipeline.phase2.operations import MemoryBook
@@ -29,6 +29,7 @@ from memory_pipeline.records import (
     TaskOutcome,
 )
 from memory_pipeline.rollouts.journal import JOURNAL_THREAD, Journal, record_id_of
+from memory_pipeline.store.citations import CitedLine
 from memory_pipeline.store.store import Store
 from memory_pipeline.tombstones import TombstoneFolder, Tombstones
 
@@ -69,7 +70,7 @@ class Hand:
             return 0
         known = {memory.memory_id for memory in self._store.memories.every()}
         records = records_of_rebuilt(told_memories(baseline, known, at=published_at))
-        written = {line.record.record_id for line in self.journal.read()}
+        written = {line.record.record_id for line in self.journal.read(with_uses=False)}
         tombstones = self._tombstones.current()
         missing = [record for record in records if record.record_id not in written]
         missing = [record for record in missing if not _is_forgotten(record, tombstones)]
@@ -128,7 +129,7 @@ class Hand:
                 line,
                 record=dataclasses.replace(line.record, scope=projects.get(line.record.scope or "", line.record.scope)),
             )
-            for line in self.journal.read()
+            for line in self.journal.read(with_uses=False)
         ]
 
     def _entries(self, lines: Sequence[JournalLine]) -> dict[str, Entry]:
@@ -145,8 +146,30 @@ class Hand:
         return [
             Deed(record=line.record, entry=entries.get(line.record.record_id))
             for line in lines
-            if line.record.record_id not in taken_in
+            if line.record.action in DEEDS and line.record.record_id not in taken_in
         ]
+
+    def write_down_cited(self, memories: Mapping[CitedLine, str]) -> None:
+        """Append to the journal which memories the lines that answers cited told: nothing else can tell it later.
+
+        The lines of one answer that tell one memory are one use of it.
+
+        Raises:
+            OSError: the journal can't be written.
+        """
+        records = {
+            (record_id := record_id_of("cited", line.citation_id, memory_id)): JournalRecord(
+                record_id=record_id, action=JournalAction.USE, at=line.at, origin="citation", memory_id=memory_id
+            )
+            for line, memory_id in memories.items()
+        }
+        written = {line.record.record_id for line in self.journal.read()} if records else set()
+        self.journal.append([record for record_id, record in records.items() if record_id not in written])
+
+    def count_uses(self) -> None:
+        """Count the uses that the journal tells of, each once."""
+        uses = self.journal.uses_beside(self._store.uses.known())
+        self._store.uses.take_in(uses, now=self._clock.now())
 
     def write_down_undoing(self, book: MemoryBook, consolidation_id: int) -> frozenset[str]:
         """Append to the journal how an undoing left the memories, so that a rebuild ends the same.
@@ -192,6 +215,7 @@ def left_of(record: JournalRecord, tombstones: Tombstones) -> JournalRecord | No
     if (
         tombstones.has_record(record.record_id)
         or tombstones.has_memory(record.memory_id or "")
+        or tombstones.has_thread(record.thread_id or "")
         or tombstones.holds_words(*words)
     ):
         return None

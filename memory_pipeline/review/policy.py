@@ -5,6 +5,7 @@ from __future__ import annotations
 from memory_pipeline.entries import is_persons_word
 from memory_pipeline.records import Coverage, DraftLabel, Entry, EntryKind, Readiness, Speaker
 from memory_pipeline.review.labels import Labelled
+from memory_pipeline.rollouts.journal import JOURNAL_THREAD
 
 _LEARNT_KINDS = frozenset({EntryKind.KNOWLEDGE, EntryKind.FAILURE})
 
@@ -31,8 +32,11 @@ _REASONS = {
 
 
 def passes(mode: str, entry: Entry, labelled: Labelled, coverage: Coverage) -> bool:
-    """Whether a draft passes without a person, in review.mode ``off``, ``policy`` or ``manual``."""
-    if mode == "manual" or labelled.label is DraftLabel.EPHEMERAL:
+    """Whether a draft passes without a person, in review.mode ``off``, ``policy`` or ``manual``.
+
+    What an agent noted never does: the journal's other entries are the person's own deeds, which no review sees.
+    """
+    if mode == "manual" or entry.thread_id == JOURNAL_THREAD or labelled.label is DraftLabel.EPHEMERAL:
         return False
     if labelled.label is DraftLabel.CONFLICT and not _is_a_persons_change_of_mind(entry, labelled):
         return False

@@ -21,6 +21,7 @@ from memory_pipeline.rollouts.claude_tools import (
     QUESTION_TOOLS,
     call_text,
     command_of,
+    full_name,
     is_external,
     paths_of,
     read_answers,
@@ -490,6 +491,7 @@ class ClaudeGrammar:
         tool = text_or_none(block.get("name")) or ""
         call_id = text_or_none(block.get("id"))
         given = table(block.get("input"))
+        tool = full_name(tool, block.get("input"))
         if self._line is not None and not (tool and isinstance(block.get("input"), (dict, msgspec.Raw))):
             self.counts.broken(self._line)
         if call_id is not None:

@@ -8,8 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from memory_pipeline.records import ToolStatus
 from memory_pipeline.rollouts.grammar import image_marker, table
+from memory_pipeline.rollouts.own_server import is_own_server
 
 QUESTION_TOOLS = frozenset({"AskUserQuestion"})
 AGENT_TOOLS = frozenset({"Task", "Agent", "dispatch_agent"})
@@ -66,8 +69,20 @@ def paths_of(tool: str, given: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def is_external(tool: str) -> bool:
-    """Whether a tool brings words from outside the machine: web search and fetch, and every MCP tool."""
-    return tool in _WEB_TOOLS or "mcp" in tool.lower()
+    """Whether a tool brings words from outside the machine: web search and fetch, and every MCP tool but our own."""
+    return tool in _WEB_TOOLS or ("mcp" in tool.lower() and not is_own_server(tool))
+
+
+def full_name(tool: str, given: Any) -> str:
+    """Return the name of a tool with our own server's in it, where a tool of the program's reads from that.
+
+    What the tool was ``given`` may not be decoded yet.
+    """
+    if "mcp" not in tool.lower():
+        return tool
+    decoded = msgspec.json.decode(given) if isinstance(given, msgspec.Raw) else given
+    server = table(decoded).get("server")
+    return f"mcp__{server}__{tool}" if is_own_server(server) else tool
 
 
 def session_of(given: Mapping[str, Any]) -> str | None:

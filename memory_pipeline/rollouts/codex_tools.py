@@ -18,6 +18,7 @@ import orjson
 
 from memory_pipeline.records import ToolStatus
 from memory_pipeline.rollouts.grammar import image_marker, is_broken_content, table
+from memory_pipeline.rollouts.own_server import is_own_server
 
 #: Tools that ask the person; what they answer is the person's word.
 QUESTION_TOOLS = frozenset({"request_user_input"})  # the program's own; others that ask are tools like any other
@@ -145,8 +146,8 @@ def read_call(payload: Mapping[str, Any]) -> Call:
         command or text,
         command,
         patched_files(patch),
-        is_external(tool, namespace),
-        _texts(arguments.get("workdir"), arguments.get("cwd"), namespace),
+        is_external(tool, namespace) and not is_own_server(arguments.get("server")),
+        _texts(arguments.get("workdir"), arguments.get("cwd"), namespace, arguments.get("server")),
         session_of(arguments.get("session_id")) if "session_id" in arguments else None,
     )
 
@@ -161,7 +162,7 @@ def _free_text_call(tool: str, text: str, namespace: Any) -> Call:
         text="\n".join(commands + patches) or text,
         command="\n".join(commands) or None,
         paths=patched_files("\n".join(commands + patches)),
-        external=bool(_SCRIPT_EXTERNAL.search(text)),
+        external=any(not is_own_server(called.group()) for called in _SCRIPT_EXTERNAL.finditer(text)),
         places=tuple(_js_text(word) for word in _SCRIPT_WORD.findall(text) if len(word) <= _PLACE_CHARS),
         is_script=True,
     )
@@ -207,13 +208,13 @@ def patched_files(patch: str) -> tuple[str, ...]:
 
 
 def is_external(tool: str, namespace: Any = None) -> bool:
-    """Whether a tool brings words from outside the machine: web search and fetch, and every MCP tool."""
+    """Whether a tool brings words from outside the machine: web search and fetch, and every MCP tool but our own."""
     return _is_external(tool, namespace if isinstance(namespace, str) else "")
 
 
 @lru_cache(maxsize=256)
 def _is_external(tool: str, space: str) -> bool:
-    return (
+    return not is_own_server(tool, space) and (
         tool in _WEB_TOOLS
         or "mcp" in tool.lower()
         or tool.startswith(("web.", "web_"))

@@ -1,4 +1,4 @@
-"""The journal: our own log of what the person did to the memories, one JSON line a deed.
+"""The journal: our own log of what the person did to the memories, of notes and of uses, one JSON line each.
 
 It is read like a rollout: every line has a byte range and a hash, so that what the person said has evidence too.
 """
@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,9 @@ RemainsOfTask = Callable[[SubmittedTask, str], SubmittedTask | None]
 JOURNAL_THREAD = "journal"
 
 _FORMAT = 1
+#: How a line says that it tells a use, and its id.
+_USE = re.compile(rb'"action": ?"use"')
+_ID = re.compile(rb'"id": ?"(j_[0-9a-f]{24})"')
 #: How long one writer waits for another, in seconds. A line is written in no time.
 _WAIT_SECONDS = 20.0
 
@@ -125,20 +129,18 @@ class Journal:
         """Return a context in which nobody else writes the journal."""
         return os_lock(self.path.with_suffix(".lock"), purpose="writing the journal", wait_seconds=_WAIT_SECONDS)
 
-    def read(self) -> list[JournalLine]:
+    def read(self, *, with_uses: bool = True) -> list[JournalLine]:
         """Read all records in order; a line that is torn or of another kind is passed over.
+
+        Without uses, of which there may be many thousands, it costs next to nothing for them.
 
         Raises:
             OSError: the file is there but can't be read.
         """
-        try:
-            content = self.path.read_bytes()
-        except FileNotFoundError:
-            return []
         lines: list[JournalLine] = []
         start = 0
-        for raw in content.split(b"\n"):
-            record = decode_record(raw)
+        for raw in self._raw_lines():
+            record = decode_record(raw) if with_uses or not _USE.search(raw) else None
             if record is not None:
                 lines.append(
                     JournalLine(
@@ -157,11 +159,17 @@ class Journal:
         Raises:
             OSError: the file is there but can't be read.
         """
-        try:
-            lines = self.path.read_bytes().split(b"\n")
-        except FileNotFoundError:
-            return []
-        return [record for raw in lines if (record := decode_setting(raw)) is not None]
+        return [record for raw in self._raw_lines() if (record := decode_setting(raw)) is not None]
+
+    def uses_beside(self, known: Set[str]) -> list[JournalRecord]:
+        """Return the uses whose ids are not ``known``, in order.
+
+        Raises:
+            OSError: the file is there but can't be read.
+        """
+        used = [raw for raw in self._raw_lines() if _USE.search(raw) and _id_of(raw) not in known]
+        records = (decode_record(raw) for raw in used)
+        return [record for record in records if record is not None and record.action is JournalAction.USE]
 
     def stamp(self) -> str:
         """Return what differs whenever the file was written; "" while there is none.
@@ -174,6 +182,12 @@ class Journal:
         except FileNotFoundError:
             return ""
         return f"{found.st_size}:{found.st_mtime_ns}:{found.st_ino}"
+
+    def _raw_lines(self) -> list[bytes]:
+        try:
+            return self.path.read_bytes().split(b"\n")
+        except FileNotFoundError:
+            return []
 
 
 def is_readable(raw: bytes) -> bool:
@@ -200,6 +214,12 @@ def decode_setting(raw: bytes) -> SettingRecord | None:
         return None
 
 
+def _id_of(raw: bytes) -> str | None:
+    """Find the id of a record of ours without decoding the rest of it; None where it is written otherwise."""
+    found = _ID.search(raw)
+    return found.group(1).decode() if found else None
+
+
 def decode_record(raw: bytes) -> JournalRecord | None:
     """Read one line of the journal; None when it is torn, or no record of ours."""
     try:
@@ -212,6 +232,7 @@ def decode_record(raw: bytes) -> JournalRecord | None:
             at=to_seconds(fields["at"]) or 0.0,
             origin=_text(fields["origin"]),
             memory_id=_text_or_none(fields.get("memory_id")),
+            thread_id=_text_or_none(fields.get("thread_id")),
             kind=EntryKind(fields["kind"]) if fields.get("kind") else None,
             scope=_scope(fields.get("scope")),
             condition=_text(fields.get("condition", "")),
@@ -256,6 +277,7 @@ def _encode(record: JournalRecord) -> bytes:
         "action": record.action,
         "origin": record.origin,
         "memory_id": record.memory_id,
+        "thread_id": record.thread_id,
         "kind": record.kind,
         "scope": record.scope,
         "condition": record.condition,

@@ -6,7 +6,7 @@ Each answer counts once, however often a log that holds it is read. What it name
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from memory_pipeline.records import Citation
@@ -23,6 +23,7 @@ class CitedLine:
 
     citation_id: str
     number: int  # from 1
+    at: float  # when it was named
     session_began_at: float | None
 
 
@@ -33,12 +34,13 @@ class Citations:
         self._connect = connect
 
     def count_threads(self, *, now: float) -> None:
-        """Count the citations of threads that are known by now; those of others wait."""
+        """Count the citations of threads that are known by now; those of others wait, and of what was forgotten too."""
         with immediate(self._connect()) as connection:
             rows = connection.execute(
                 """
                 SELECT c.citation_id, c.subject_id, c.at FROM citations AS c
                 JOIN threads AS t ON t.thread_id = c.subject_id AND t.thread_id <> c.thread_id
+                    AND t.disabled_by_person = 0
                 WHERE c.subject = 'thread' AND c.counted = 0 ORDER BY c.citation_id, c.subject_id
                 """
             ).fetchall()
@@ -50,26 +52,25 @@ class Citations:
         """Return the cited lines of which it is open what they told, by citation and number."""
         rows = self._connect().execute(
             """
-            SELECT citation_id, subject_id, began_at FROM citations WHERE subject = 'line' AND counted = 0
+            SELECT citation_id, subject_id, at, began_at FROM citations WHERE subject = 'line' AND counted = 0
             ORDER BY citation_id, CAST(subject_id AS INTEGER)
             """
         )
         return [
-            CitedLine(citation_id=row["citation_id"], number=int(row["subject_id"]), session_began_at=row["began_at"])
+            CitedLine(
+                citation_id=row["citation_id"],
+                number=int(row["subject_id"]),
+                at=row["at"],
+                session_began_at=row["began_at"],
+            )
             for row in rows
         ]
 
-    def settle_lines(self, lines: Sequence[CitedLine], memories: Mapping[CitedLine, str], *, now: float) -> None:
-        """Close these lines; each memory that lines of one answer tell is counted once for that answer."""
+    def settle_lines(self, lines: Sequence[CitedLine]) -> None:
+        """Close these lines: what they told is written down as uses, or will never be known."""
         with immediate(self._connect()) as connection:
-            counted: set[tuple[str, str]] = set()
             for line in lines:
-                is_open = _mark_counted(connection, line.citation_id, _LINE, str(line.number))
-                memory_id = memories.get(line)
-                if is_open is None or memory_id is None or (line.citation_id, memory_id) in counted:
-                    continue
-                counted.add((line.citation_id, memory_id))
-                count_usage(connection, "memory", memory_id, at=min(is_open, now))
+                _mark_counted(connection, line.citation_id, _LINE, str(line.number))
 
 
 def store_citations(
@@ -95,13 +96,8 @@ def store_citations(
     )
 
 
-def _mark_counted(connection: sqlite3.Connection, citation_id: str, subject: str, subject_id: str) -> float | None:
-    """Close one citation; returns its time, None when it was closed already."""
-    row = connection.execute(
-        """
-        UPDATE citations SET counted = 1
-        WHERE citation_id = ? AND subject = ? AND subject_id = ? AND counted = 0 RETURNING at
-        """,
+def _mark_counted(connection: sqlite3.Connection, citation_id: str, subject: str, subject_id: str) -> None:
+    connection.execute(
+        "UPDATE citations SET counted = 1 WHERE citation_id = ? AND subject = ? AND subject_id = ?",
         (citation_id, subject, subject_id),
-    ).fetchone()
-    return row["at"] if row else None
+    )

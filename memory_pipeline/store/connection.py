@@ -21,7 +21,7 @@ BUSY_SECONDS = 60.0
 FIRST_START_SECONDS = 60.0
 
 
-def open_database(path: Path, *, use_wal: bool = True) -> sqlite3.Connection:
+def open_database(path: Path, *, use_wal: bool = True, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Connection:
     """Open the database at ``path``, making it and bringing its schema up to date first where needed.
 
     Without ``use_wal`` it keeps a rollback journal instead of a write-ahead log, whose index is shared memory: that
@@ -34,7 +34,7 @@ def open_database(path: Path, *, use_wal: bool = True) -> sqlite3.Connection:
     try:
         make_private_folder(path.parent)
         _make_private_file(path)
-        connection = connect(path)
+        connection = connect(path, busy_seconds=busy_seconds)
     except OSError as error:
         raise StoreError(
             f"{path}: can't be opened: {error.strerror or error}; is the state folder writable?"
@@ -152,7 +152,7 @@ _REASONS = {
     sqlite3.SQLITE_IOERR: "can't be read or written (an error of its disk, or no space is left there)",
     sqlite3.SQLITE_READONLY: "can't be written; is the state folder writable?",
     sqlite3.SQLITE_CANTOPEN: "can't be opened; is the state folder writable, and the file a database of ours?",
-    sqlite3.SQLITE_BUSY: f"another program has kept it busy for {BUSY_SECONDS:g} s; end that program",
+    sqlite3.SQLITE_BUSY: "another program has kept it busy for too long; end that program",
 }
 
 

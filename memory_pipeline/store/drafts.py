@@ -22,7 +22,7 @@ from memory_pipeline.records import (
     ReviewStatus,
 )
 from memory_pipeline.store.connection import immediate
-from memory_pipeline.store.extractions import SAID, read_entries
+from memory_pipeline.store.extractions import NOT_BY_HAND, SAID, read_entries
 from memory_pipeline.store.memories import read_memories
 
 #: A draft of an entry is said while the entry is; one about memories, while all of them are told.
@@ -125,7 +125,7 @@ class Drafts:
             SELECT e.entry_id, e.waits, x.coverage FROM entries AS e
             JOIN threads AS t ON t.thread_id = e.thread_id JOIN extractions AS x ON x.thread_id = e.thread_id
             LEFT JOIN drafts AS d ON d.entry_id = e.entry_id
-            WHERE {SAID} AND t.agent <> 'journal' AND {_UNPLACED} AND (
+            WHERE {SAID} AND {NOT_BY_HAND} AND {_UNPLACED} AND (
                 d.entry_id IS NULL
                 OR (
                     d.decided_by IS NOT 'person'
@@ -285,14 +285,18 @@ class Drafts:
         return frozenset(row["entry_id"] for row in rows)
 
     def latest_thread(self) -> str | None:
-        """Return the thread with drafts whose log was last written to, None without drafts."""
+        """Return the thread with drafts whose log was last written to, None without drafts.
+
+        The journal is written to whenever the person does something; what counts is when something was noted there.
+        """
         row = (
             self._connect()
             .execute(
                 f"""
                 SELECT e.thread_id FROM drafts AS d JOIN entries AS e ON e.entry_id = d.entry_id
                 JOIN threads AS t ON t.thread_id = e.thread_id
-                WHERE {SAID} ORDER BY t.updated_at DESC, e.thread_id LIMIT 1
+                WHERE {SAID}
+                ORDER BY iif(t.agent = 'journal', d.drafted_at, t.updated_at) DESC, e.thread_id LIMIT 1
                 """
             )
             .fetchone()

@@ -46,6 +46,14 @@ PASSED = f"""
 """
 
 
+#: An entry that the person did not write by their own hand: a session says it, or an agent noted it.
+NOT_BY_HAND = """
+    (t.agent <> 'journal' OR EXISTS (
+        SELECT 1 FROM evidence AS noted WHERE noted.entry_id = e.entry_id AND noted.speaker = 'assistant'
+    ))
+"""
+
+
 class Extractions:
     """The outputs of phase one."""
 

@@ -29,6 +29,7 @@ from memory_pipeline.store.memories import as_image, read_memories, read_operati
 from memory_pipeline.store.search import index_stale
 from memory_pipeline.store.settings import moved_settings, read_settings
 from memory_pipeline.store.threads import select_threads
+from memory_pipeline.store.usage import erase_usage
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -237,7 +238,7 @@ def _erase_memories(connection: sqlite3.Connection, erasure: Erasure) -> None:
     connection.executemany(
         "DELETE FROM drafts WHERE merges IS NOT NULL AND EXISTS (SELECT 1 FROM json_each(merges) WHERE value = ?)", gone
     )
-    connection.executemany("DELETE FROM usage WHERE subject = 'memory' AND subject_id = ?", gone)
+    erase_usage(connection, "memory", sorted(erasure.memories))
     connection.executemany(
         """
         UPDATE injections SET memory_ids =
@@ -328,7 +329,7 @@ def _erase_threads(connection: sqlite3.Connection, erasure: Erasure, now: float)
     gone = [(thread_id,) for thread_id in sorted(erasure.threads)]
     connection.executemany("DELETE FROM entries WHERE thread_id = ?", gone)
     connection.executemany("DELETE FROM extractions WHERE thread_id = ?", gone)
-    connection.executemany("DELETE FROM usage WHERE subject = 'thread' AND subject_id = ?", gone)
+    erase_usage(connection, "thread", sorted(erasure.threads))
     connection.executemany("UPDATE ledger SET thread_id = NULL, scope = NULL WHERE thread_id = ?", gone)
     connection.executemany("DELETE FROM chronicle WHERE thread_id = ?", gone)
     connection.executemany("DELETE FROM injections WHERE thread_id = ?", gone)

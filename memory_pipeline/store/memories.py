@@ -24,7 +24,9 @@ from memory_pipeline.records import (
     Usage,
 )
 from memory_pipeline.store.connection import immediate
-from memory_pipeline.store.extractions import PASSED, STANDING, read_entries
+from memory_pipeline.store.extractions import NOT_BY_HAND, PASSED, STANDING, read_entries
+from memory_pipeline.store.search import index_stale
+from memory_pipeline.store.usage import count_waiting_uses
 
 #: Picks the entries that the person undid the placing of: they are not placed again by themselves.
 _SET_ASIDE = """
@@ -113,7 +115,7 @@ class Memories:
             LEFT JOIN usage AS u ON u.subject = 'thread' AND u.subject_id = x.thread_id
             WHERE EXISTS (
                 SELECT 1 FROM entries AS e JOIN threads AS t ON t.thread_id = e.thread_id
-                WHERE e.thread_id = x.thread_id AND e.waits = 0 AND t.agent <> 'journal' AND {PASSED}
+                WHERE e.thread_id = x.thread_id AND e.waits = 0 AND {NOT_BY_HAND} AND {PASSED}
                     AND NOT EXISTS (SELECT 1 FROM memory_entries AS m WHERE m.entry_id = e.entry_id)
                     AND NOT {_SET_ASIDE}
             )
@@ -251,6 +253,8 @@ class Memories:
                 "UPDATE drafts SET carried_out = ? WHERE entry_id = ?", [(consolidation_id, name) for name in merged]
             )
             _store_changes(connection, consolidation_id, changes, now)
+            count_waiting_uses(connection, now=now)
+            index_stale(connection)  # now, since whoever only looks at the database can't
             # Undone and redone: the one that is undone says by whom, and what it had undone itself holds again.
             connection.execute(
                 """

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database, Migrations
 
 #: How many steps there are; stands in ``PRAGMA user_version`` once all are applied.
-SCHEMA_VERSION = 11
+SCHEMA_VERSION = 12
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -85,6 +85,11 @@ def schema_steps() -> Migrations:
     @steps()
     def concepts_of_search(database: Database) -> None:
         for statement in _CONCEPTS_OF_SEARCH:
+            database.execute(statement)
+
+    @steps()
+    def uses(database: Database) -> None:
+        for statement in _USES:
             database.execute(statement)
 
     return steps
@@ -452,6 +457,21 @@ _CHRONICLE = (
     ) STRICT
     """,
     "CREATE INDEX chronicle_by_thread ON chronicle (thread_id)",
+)
+
+_USES = (
+    # Each use of a memory or a thread that the journal tells of, so that it counts once.
+    """
+    CREATE TABLE uses (
+        use_id TEXT PRIMARY KEY,
+        subject TEXT NOT NULL,
+        subject_id TEXT NOT NULL,
+        at REAL NOT NULL,
+        counted INTEGER NOT NULL DEFAULT 0
+    ) STRICT
+    """,
+    "CREATE INDEX uses_by_subject ON uses (subject, subject_id)",
+    "CREATE INDEX uses_to_count ON uses (use_id) WHERE counted = 0",
 )
 
 

@@ -19,7 +19,7 @@ SIDE_FILES = ("-wal", "-shm", "-journal")
 _MOST_FAULTS = 20
 
 
-def enter(path: Path, *, use_wal: bool) -> UseLock:
+def enter(path: Path, *, use_wal: bool, wait_seconds: float = MENDING_SECONDS) -> UseLock:
     """Return the lock that every user of the database shares, once the database may be used.
 
     The first user looks first: at a database that seemed damaged, at one whose last user was cut off. On a file system
@@ -35,8 +35,8 @@ def enter(path: Path, *, use_wal: bool) -> UseLock:
             look_after(path, use_wal=use_wal)
             if not use_wal and path.exists():
                 _leave_write_ahead_log(path)
-        if not use.share(wait_seconds=MENDING_SECONDS):
-            raise LockedError(f"{path}: another run has been looking after the database for {MENDING_SECONDS:g} s")
+        if not use.share(wait_seconds=wait_seconds):
+            raise LockedError(f"{path}: another run has been looking after the database for {wait_seconds:g} s")
         if suspicion_of(path).exists():
             raise DamagedDatabaseError(f"{path}: the database seemed damaged to another run")
     except BaseException:

@@ -37,8 +37,10 @@ class Hit(NamedTuple):
 class Search:
     """The search index. It is brought up to date when it is asked, for the memories that changed since."""
 
-    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+    def __init__(self, connect: Callable[[], sqlite3.Connection], *, may_write: bool = True) -> None:
+        """Without ``may_write``, what changed since the index was last brought up to date is not found yet."""
         self._connect = connect
+        self._may_write = may_write
 
     def find(
         self,
@@ -73,9 +75,13 @@ class Search:
         )
         return [Hit(memory_id=row["memory_id"], score=row["score"]) for row in rows]
 
+    def is_stale(self) -> bool:
+        """Whether memories changed since the index was last brought up to date."""
+        return self._connect().execute("SELECT 1 FROM search_stale LIMIT 1").fetchone() is not None
+
     def refresh(self) -> int:
         """Index what changed since the last time; returns how many memories that were."""
-        if self._connect().execute("SELECT 1 FROM search_stale LIMIT 1").fetchone() is None:
+        if not self._may_write or not self.is_stale():
             return 0
         with immediate(self._connect()) as connection:
             return index_stale(connection)

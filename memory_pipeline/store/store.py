@@ -10,7 +10,7 @@ from pathlib import Path
 from memory_pipeline.filesystems import file_system_of, is_network
 from memory_pipeline.store.chronicle import Chronicle
 from memory_pipeline.store.citations import Citations
-from memory_pipeline.store.connection import open_database, suspicion_of
+from memory_pipeline.store.connection import BUSY_SECONDS, open_database, suspicion_of
 from memory_pipeline.store.copies import copy_database
 from memory_pipeline.store.drafts import Drafts
 from memory_pipeline.store.extractions import Extractions
@@ -31,6 +31,7 @@ from memory_pipeline.store.settings import SettingRows
 from memory_pipeline.store.tasks import SubmittedTasks
 from memory_pipeline.store.threads import Threads
 from memory_pipeline.store.upkeep import Upkeep
+from memory_pipeline.store.usage import Uses
 
 
 class Store:
@@ -42,11 +43,12 @@ class Store:
         *,
         file_system_of: Callable[[Path], str | None] = file_system_of,
         look: Callable[[], sqlite3.Connection] | None = None,
+        busy_seconds: float = BUSY_SECONDS,
     ) -> None:
         """Open the database at ``path``; ``file_system_of`` tells the type of the file system that holds a folder.
 
         With ``look``, which opens connections for a look from outside, it is no use of the database: nothing is made,
-        mended or brought up to date.
+        mended or brought up to date. ``busy_seconds`` is how long a statement waits for another program that writes.
 
         Raises:
             DamagedDatabaseError: it is damaged, and must be mended first.
@@ -55,9 +57,9 @@ class Store:
         self.path = path
         self.is_closed = False
         use_wal = look is not None or not is_network(file_system_of(path.parent))
-        use = enter(path, use_wal=use_wal) if look is None else None
+        use = enter(path, use_wal=use_wal, wait_seconds=busy_seconds) if look is None else None
         self._let_go: Callable[[], None] = use.release if use is not None else lambda: None
-        self._open_connection = look or (lambda: open_database(path, use_wal=use_wal))
+        self._open_connection = look or (lambda: open_database(path, use_wal=use_wal, busy_seconds=busy_seconds))
         self._local = threading.local()
         self._opened: list[tuple[threading.Thread, sqlite3.Connection]] = []
         self._opening = threading.Lock()
@@ -68,6 +70,7 @@ class Store:
         self.drafts = Drafts(self._connect)
         self.session_files = SessionFiles(self._connect)
         self.citations = Citations(self._connect)
+        self.uses = Uses(self._connect)
         self.memories = Memories(self._connect)
         self.journal = JournalEntries(self._connect)
         self.imported = ImportedThreads(self._connect)
@@ -75,7 +78,7 @@ class Store:
         self.ledger = Ledger(self._connect)
         self.chronicle = Chronicle(self._connect)
         self.overview = Overview(self._connect)
-        self.search = Search(self._connect)
+        self.search = Search(self._connect, may_write=look is None)
         self.settings = SettingRows(self._connect)
         self.recalled = Recalled(self._connect)
         self.injections = Injections(self._connect)

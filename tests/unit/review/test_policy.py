@@ -78,3 +78,11 @@ def test_of_a_partial_reading_nothing_passes_by_policy(draft: Entry) -> None:
     label = labelled(DraftLabel.CONFIRM, independent=True)
     assert not passes("policy", draft, label, Coverage.PARTIAL)
     assert passes("off", draft, label, Coverage.PARTIAL)
+
+
+@pytest.mark.parametrize("mode", ["off", "policy", "manual"])
+def test_what_an_agent_noted_never_passes_by_itself(mode: str) -> None:
+    """Not even where two sessions say so: an agent may say the same twice."""
+    noted = learned("The port is 8080.", thread="journal", speaker=Speaker.ASSISTANT)
+    for label in (labelled(DraftLabel.NEW), labelled(DraftLabel.CONFIRM, independent=True)):
+        assert not passes(mode, noted, label, Coverage.HIGH)

@@ -183,6 +183,8 @@ def test_answers_to_questions_are_the_persons(claude: Logs, outcome: dict[str, A
         ("Read", {"file_path": "/work/a.py"}, None, (), False),
         ("WebFetch", {"url": "https://example.org"}, None, (), True),
         ("mcp__files__read", {}, None, (), True),
+        ("ReadMcpResourceTool", {"server": "files", "uri": "files://x"}, None, (), True),
+        ("mcp__memory-pipeline__read_memory", {"memory_id": "m_1"}, None, (), False),
     ],
 )
 def test_calls_tell_command_files_and_origin(
@@ -193,6 +195,16 @@ def test_calls_tell_command_files_and_origin(
     assert (called.kind, called.tool, called.command, called.paths) == (EventKind.TOOL_CALL, name, command, paths)
     assert (called.external, answered.external) == (external, external)
     assert called.call_id == answered.call_id == "c1"
+
+
+def test_a_resource_of_our_own_server_is_not_external(claude: Logs) -> None:
+    """A tool of the program reads it, so that the server stands in the arguments alone."""
+    given = {"server": "memory-pipeline", "uri": "memory-pipeline://summary"}
+    lines = ran("ReadMcpResourceTool", given, result("x"))
+    called, answered = claude.events(lines)
+    assert not claude.facts(lines).external_context
+    assert (called.external, answered.external) == (False, False)
+    assert called.tool == answered.tool == "mcp__memory-pipeline__ReadMcpResourceTool"
 
 
 def test_the_last_text_of_a_turn_is_the_final_answer(claude: Logs) -> None:

@@ -421,6 +421,30 @@ def test_web_and_mcp_are_external(codex: Logs, made: Any) -> None:
     assert not codex.events([META, call("exec_command", {"cmd": "ls"})])[0].external
 
 
+@pytest.mark.parametrize(
+    "made",
+    [
+        call("memory-pipeline__search_memories", {"query": "q"}),
+        call("mcp__memory_pipeline__read_memory", {"memory_id": "m_1"}),
+        call("search_memories", {"query": "q"}, namespace="mcp__memory-pipeline"),
+        call("read_mcp_resource", {"server": "memory-pipeline", "uri": "memory-pipeline://summary"}),
+        item("custom_tool_call", name="exec", call_id="c1", input="await tools.mcp__memory_pipeline__read_memory({})"),
+    ],
+)
+def test_our_own_server_is_not_external(codex: Logs, made: Any) -> None:
+    """What it tells was said in these very logs."""
+    lines = [META, made, output("x")]
+    assert not any(event.external for event in codex.events(lines))
+    assert not codex.facts(lines).external_context
+
+
+def test_a_script_that_calls_other_servers_too_is_external(codex: Logs) -> None:
+    """Our own name beside another one opens no door."""
+    script = "await tools.mcp__memory_pipeline__read_memory({}); await tools.mcp__files__read({})"
+    made = item("custom_tool_call", name="exec", call_id="c1", input=script)
+    assert all(event.external for event in codex.events([META, made, output("x")]))
+
+
 def test_images_become_markers(codex: Logs) -> None:
     """An inline image in a prompt leaves its size, not its bytes."""
     content = [

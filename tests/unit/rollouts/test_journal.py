@@ -102,3 +102,28 @@ def test_a_line_of_no_scope_is_no_record(scope: str) -> None:
     fields = {"id": "j_a", "at": "2026-11-30T00:00:00Z", "action": "add", "origin": "command", "statement": "use uv"}
     assert decode_record(orjson.dumps(fields | {"scope": "project:/home/sam/shop"})) is not None
     assert decode_record(orjson.dumps(fields | {"scope": scope})) is None
+
+
+def test_uses_are_passed_over_or_read_by_themselves(tmp_path: Path) -> None:
+    """Of many uses only those that are new are decoded; a statement that looks like one is none."""
+    journal = Journal(tmp_path / "journal.jsonl")
+    said = JournalRecord(
+        record_id="j_" + "a" * 24,
+        action=JournalAction.ADD,
+        at=1_795_000_000.0,
+        origin="command",
+        scope="user",
+        statement='Write "action":"use" and "id":"j_bbbbbbbbbbbbbbbbbbbbbbbb" there',
+    )
+    used = [
+        JournalRecord(
+            record_id=f"j_{number:024x}", action=JournalAction.USE, at=1_795_000_000.0, origin="mcp", memory_id="m_1"
+        )
+        for number in range(3)
+    ]
+    journal.append([used[0], said, *used[1:]])
+    assert [line.record for line in journal.read()] == [used[0], said, *used[1:]]
+    (line,) = journal.read(with_uses=False)
+    assert line.record == said
+    assert journal.path.read_bytes()[line.byte_start : line.byte_end].startswith(b'{"format":1')
+    assert journal.uses_beside({used[1].record_id}) == [used[0], used[2]]

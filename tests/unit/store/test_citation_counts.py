@@ -6,6 +6,7 @@ from typing import Any
 
 from store_samples import NOW, index
 
+from memory_pipeline.recall.usage import use_of
 from memory_pipeline.records import Citation, Source, Usage
 from memory_pipeline.store.store import Store
 
@@ -54,6 +55,19 @@ def test_an_unknown_thread_is_not_counted_until_it_is_known(store: Store) -> Non
     assert store.extractions.usage("thread", "a").count == 1
 
 
+def test_a_thread_that_the_person_keeps_out_is_not_used(store: Store) -> None:
+    """It may have been forgotten, and other sessions go on to name it; let in again, it was used."""
+    index(store, "a")
+    store.threads.set_disabled("a", disabled=True)
+    cite(store, citation("a"))
+    store.uses.take_in([use_of(origin="test", distinct=1, at=NOW, thread_id="a")], now=NOW)
+    assert store.extractions.usage("thread", "a") == Usage()
+    store.threads.set_disabled("a", disabled=False)
+    store.citations.count_threads(now=NOW)
+    store.uses.take_in([], now=NOW)
+    assert store.extractions.usage("thread", "a").count == 2
+
+
 def test_a_thread_that_cites_itself_is_not_used(store: Store) -> None:
     """Its own words are no memory of it."""
     cite(store, citation("citing"))
@@ -75,12 +89,11 @@ def test_a_clock_that_ran_ahead_or_is_missing_counts_now(store: Store) -> None:
     assert store.extractions.usage("thread", "a") == Usage(count=2, last_usage=NOW)
 
 
-def test_the_lines_of_one_answer_count_a_memory_once(store: Store) -> None:
-    """Several lines of one memory are one use; a line that nobody can tell is closed without one."""
+def test_cited_lines_are_open_until_they_are_settled(store: Store) -> None:
+    """A log that is read again opens none of them anew."""
     cite(store, citation(lines=(3, 4, 5)))
     lines = store.citations.open_lines()
-    assert [line.number for line in lines] == [3, 4, 5]
-    for _ in range(2):
-        store.citations.settle_lines(lines, {lines[0]: "m_1", lines[1]: "m_1"}, now=NOW)
-    assert store.extractions.usage("memory", "m_1") == Usage(count=1, last_usage=NOW - 50)
+    assert [(line.number, line.at) for line in lines] == [(3, NOW - 50), (4, NOW - 50), (5, NOW - 50)]
+    store.citations.settle_lines(lines)
+    cite(store, citation(lines=(3, 4, 5)))
     assert store.citations.open_lines() == []
