@@ -67,7 +67,11 @@ class Rescanning:
             )
             self._store.forgetting.fence()
             self._store.forgetting.mask(self._mask, met=_UNFINISHED)
-            self._hand.journal.rewrite(self._masked_record, holds=lambda text: self._mask(text) != text)
+            self._hand.journal.rewrite(
+                self._masked_record,
+                remains_of_review=lambda record: dataclasses.replace(record, note=self._mask(record.note)),
+                holds=lambda text: self._mask(text) != text,
+            )
             self._hand.deeds()
             mask_files(self._places, self._mask)
             mask_review_files(self._config, self._store, self._clock, self._mask)
@@ -95,3 +99,4 @@ class Rescanning:
         for line in self._hand.journal.read():
             record = line.record
             yield from (record.condition, record.statement, record.was, record.was_condition)
+        yield from (record.note for record in self._hand.journal.read_reviews())

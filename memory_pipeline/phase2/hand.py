@@ -28,6 +28,7 @@ from memory_pipeline.records import (
     TaskOutcome,
 )
 from memory_pipeline.rollouts.journal import JOURNAL_THREAD, Journal, record_id_of
+from memory_pipeline.rollouts.review_lines import left_of_review
 from memory_pipeline.store.store import Store
 from memory_pipeline.tombstones import TombstoneFolder, Tombstones
 
@@ -51,7 +52,12 @@ class Hand:
         tombstones = self._tombstones.current()
         if tombstones.is_empty:
             return 0
-        return self.journal.rewrite(lambda record: left_of(record, tombstones), holds=tombstones.holds_words)
+        reviewed = self._store.extractions.known_entries([one.entry_id for one in self.journal.read_reviews()])
+        return self.journal.rewrite(
+            lambda record: left_of(record, tombstones),
+            remains_of_review=lambda record: left_of_review(record, tombstones, is_known=record.entry_id in reviewed),
+            holds=tombstones.holds_words,
+        )
 
     def write_down_rebuilt(self, baseline: Baseline, *, published_at: float) -> int:
         """Append to the journal what MEMORY.md told and a database that was made anew does not know; returns how much.

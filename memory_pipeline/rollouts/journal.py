@@ -1,4 +1,4 @@
-"""The journal: our own log of what the person did to the memories, one JSON line a deed.
+"""The journal: our own log of what the person did to the memories and decided about drafts, one JSON line a deed.
 
 It is read like a rollout: every line has a byte range and a hash, so that what the person said has evidence too.
 """
@@ -23,12 +23,17 @@ from memory_pipeline.records import (
     JournalAction,
     JournalLine,
     JournalRecord,
+    ReviewRecord,
     Speaker,
 )
+from memory_pipeline.rollouts.review_lines import decode_review, encode_review
 from memory_pipeline.rollouts.times import to_seconds
 
 #: Whether a text holds what must go.
 Holds = Callable[[str], bool]
+#: What stays of a record, None for nothing of it.
+RemainsOf = Callable[[JournalRecord], JournalRecord | None]
+RemainsOfReview = Callable[[ReviewRecord], ReviewRecord | None]
 
 #: The thread of all that the person did by hand.
 JOURNAL_THREAD = "journal"
@@ -50,7 +55,7 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def append(self, records: Sequence[JournalRecord]) -> None:
+    def append(self, records: Sequence[JournalRecord | ReviewRecord]) -> None:
         """Write records at the end, durably, before anything is done about them.
 
         Raises:
@@ -73,8 +78,8 @@ class Journal:
                 os.close(descriptor)
             sync_folder(self.path.parent)
 
-    def rewrite(self, remains_of: Callable[[JournalRecord], JournalRecord | None], *, holds: Holds) -> int:
-        """Blank what must go, in place: ``remains_of`` gives what stays of a record, None for nothing of it.
+    def rewrite(self, remains_of: RemainsOf, *, remains_of_review: RemainsOfReview, holds: Holds) -> int:
+        """Blank what must go, in place: ``remains_of`` and ``remains_of_review`` give what stays of a record.
 
         A line keeps its length where what stays fits into it, so that the byte ranges of the others hold. A line that
         is no record goes when its text ``holds`` what must go, or is torn. Returns how many lines were changed.
@@ -86,7 +91,7 @@ class Journal:
             return 0
         with self.lock():
             before = self.path.read_bytes().split(b"\n")
-            after = [_rewritten(raw, remains_of, holds) for raw in before]
+            after = [_rewritten(raw, remains_of, remains_of_review, holds) for raw in before]
             changed = sum(old != new for old, new in zip(before, after, strict=True))
             if changed:
                 write_whole(self.path, b"\n".join(after))
@@ -97,18 +102,14 @@ class Journal:
         return os_lock(self.path.with_suffix(".lock"), purpose="writing the journal", wait_seconds=_WAIT_SECONDS)
 
     def read(self) -> list[JournalLine]:
-        """Read all records in order; a line that is torn or of another kind is passed over.
+        """Read all records about memories in order; a line that is torn or of another kind is passed over.
 
         Raises:
             OSError: the file is there but can't be read.
         """
-        try:
-            content = self.path.read_bytes()
-        except FileNotFoundError:
-            return []
         lines: list[JournalLine] = []
         start = 0
-        for raw in content.split(b"\n"):
+        for raw in self._raw_lines():
             record = decode_record(raw)
             if record is not None:
                 lines.append(
@@ -121,6 +122,25 @@ class Journal:
                 )
             start += len(raw) + 1
         return _first_of_each(lines)
+
+    def read_reviews(self) -> list[ReviewRecord]:
+        """Read all records about drafts in order, each once; a line that is torn or of another kind is passed over.
+
+        Raises:
+            OSError: the file is there but can't be read.
+        """
+        found: dict[str, ReviewRecord] = {}
+        for raw in self._raw_lines():
+            record = decode_review(raw) if b'"review"' in raw else None
+            if record is not None:
+                found.setdefault(record.record_id, record)
+        return list(found.values())
+
+    def _raw_lines(self) -> list[bytes]:
+        try:
+            return self.path.read_bytes().split(b"\n")
+        except FileNotFoundError:
+            return []
 
 
 def decode_record(raw: bytes) -> JournalRecord | None:
@@ -147,10 +167,21 @@ def decode_record(raw: bytes) -> JournalRecord | None:
         return None
 
 
-def _rewritten(raw: bytes, remains_of: Callable[[JournalRecord], JournalRecord | None], holds: Holds) -> bytes:
-    record = decode_record(raw)
+def is_readable(raw: bytes) -> bool:
+    """Whether a line of the journal tells of something that we know."""
+    return decode_record(raw) is not None or decode_review(raw) is not None
+
+
+def _rewritten(raw: bytes, remains_of: RemainsOf, remains_of_review: RemainsOfReview, holds: Holds) -> bytes:
+    record: JournalRecord | ReviewRecord | None
+    remains: JournalRecord | ReviewRecord | None
+    if (deed := decode_record(raw)) is not None:
+        record, remains = deed, remains_of(deed)
+    elif (review := decode_review(raw)) is not None:
+        record, remains = review, remains_of_review(review)
+    else:
+        record = remains = None
     if record is not None:
-        remains = remains_of(record)
         if remains == record:
             return raw
         return (b"" if remains is None else _encode(remains)).ljust(len(raw))
@@ -158,7 +189,9 @@ def _rewritten(raw: bytes, remains_of: Callable[[JournalRecord], JournalRecord |
     return raw if is_foreign or not raw.strip() else b" " * len(raw)
 
 
-def _encode(record: JournalRecord) -> bytes:
+def _encode(record: JournalRecord | ReviewRecord) -> bytes:
+    if isinstance(record, ReviewRecord):
+        return encode_review(record)
     fields: dict[str, Any] = {
         "format": _FORMAT,
         "id": record.record_id,

@@ -11,7 +11,7 @@ from memory_pipeline.config import Config
 from memory_pipeline.errors import DamagedDatabaseError, StoreError
 from memory_pipeline.files import sha256_hex
 from memory_pipeline.phase2.baseline import read_baseline
-from memory_pipeline.rollouts.journal import decode_record
+from memory_pipeline.rollouts.journal import is_readable
 from memory_pipeline.safekeeping.backup import backups_in, faults_of_backup
 from memory_pipeline.safekeeping.recover import is_lost
 from memory_pipeline.store.health import faults_of_used
@@ -81,7 +81,7 @@ def _of_journal(config: Config) -> Iterator[Fault]:
     except OSError as error:
         yield Fault(path=path, what=f"can't be read: {error.strerror}", advice="look at its permissions")
         return
-    torn = [number for number, line in enumerate(lines, start=1) if line.strip() and decode_record(line) is None]
+    torn = [number for number, line in enumerate(lines, start=1) if line.strip() and not is_readable(line)]
     if torn:
         named = ", ".join(map(str, torn[:_MOST_NAMED]))
         what = f"{len(torn)} lines are torn and passed over (line {named})"

@@ -13,7 +13,7 @@ from memory_pipeline.errors import StoreError
 from memory_pipeline.lock import who_holds
 from memory_pipeline.phase2.consolidate import workspace_lock_path
 from memory_pipeline.redact import redact
-from memory_pipeline.rollouts.journal import decode_record
+from memory_pipeline.rollouts.journal import is_readable
 from memory_pipeline.safekeeping.backup import backups_in
 from memory_pipeline.safekeeping.recover import set_aside_in
 from memory_pipeline.seeing.doctor.findings import Patient, Said, error, note, ok, warning
@@ -179,7 +179,7 @@ def check_journal(patient: Patient) -> Iterator[Said]:
     except OSError as failed:
         yield error(f"{path} can't be read: {failed.strerror or failed}", "make it readable for you")
         return
-    lost = sum(decode_record(line) is None for line in lines)
+    lost = sum(not is_readable(line) for line in lines)
     if lost:
         yield warning(
             f"{lost} of {len(lines)} lines of {path} can't be read, so what you did there does not count",

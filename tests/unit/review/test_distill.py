@@ -97,7 +97,7 @@ def test_an_approved_one_is_carried_out_once_and_can_be_undone(world: World) -> 
     now = world.of(kept.statement)
     assert set(now.entry_ids) == {*kept.entry_ids, *given.entry_ids}
     assert world.of(given.statement).status is MemoryStatus.RETIRED
-    assert world.store.drafts.undo() == []  # what was carried out is for the history to undo
+    assert desk.review.undo() == []  # what was carried out is for the history to undo
     world.undo()
     for _ in range(2):
         assert desk.told() == {BUILD, BUILDS}
@@ -127,7 +127,7 @@ def test_a_rejected_one_does_not_come_back(world: World) -> None:
     assert desk.distill().proposed == 0
     world.run()
     assert desk.told() == {BUILD, BUILDS}
-    world.store.drafts.undo()
+    desk.review.undo()
     assert desk.proposal().review_status is ReviewStatus.PENDING
     assert len(world.store.drafts.queue()) == 1
 
