@@ -197,6 +197,15 @@ def test_what_names_other_things_is_never_merged(one: str, other: str) -> None:
     assert [merge for merge in merges if merge.label is DraftLabel.REFINE] == []
 
 
+def test_directives_that_settle_one_slot_contradict_in_whatever_words() -> None:
+    """Two that share no word are proposed as a conflict; the newer one stays."""
+    older = memory("Answer in German.", number=1, last_confirmed=NOW - DAY)
+    newer = memory("Reply in English.", number=2, last_confirmed=NOW)
+    others = [memory("Write the docs in English.", number=3), memory("Use tabs.", number=4)]
+    (found,) = find_merges([older, *others, newer], is_persons=lambda _m: True)
+    assert (found.label, found.keeps, found.gives_way) == (DraftLabel.CONFLICT, newer.memory_id, (older.memory_id,))
+
+
 def test_a_pinned_one_stays(world: World) -> None:
     """Whatever was used more, or said later."""
     pinned = memory(BUILD, number=9, at=NOW - 9 * DAY, pinned=True)
