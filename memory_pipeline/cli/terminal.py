@@ -105,7 +105,7 @@ class _Window:
         return _KEY.findall(self._decoder.decode(read)) if read else ["q"]  # the other side has gone
 
     def _take(self) -> None:
-        self._give_single_keys()
+        self._give_single_keys(termios.TCSAFLUSH)  # what was typed before there was anything to see decides nothing
         _write(_ENTER_SCREEN)
         self._drawn = ""
 
@@ -125,7 +125,7 @@ class _Window:
             self._stop()
         elif signal.SIGCONT in wishes:
             # Whoever stopped it, by a signal that can't be caught perhaps, may have set the terminal otherwise.
-            self._give_single_keys()
+            self._give_single_keys(termios.TCSADRAIN)  # what was typed for this screen counts
             self._drawn = ""
 
     def _stop(self) -> None:
@@ -137,11 +137,12 @@ class _Window:
         signal.signal(signal.SIGTSTP, ours)
         self._before = termios.tcgetattr(self._descriptor)  # as the shell leaves it now
         self._take()
+        self._wishes.discard(signal.SIGCONT)
 
-    def _give_single_keys(self) -> None:
+    def _give_single_keys(self, when: int) -> None:
         while True:
             try:
-                tty.setcbreak(self._descriptor)
+                tty.setcbreak(self._descriptor, when)
             except termios.error as error:
                 if error.args[0] != errno.EINTR:  # in the background it stood still here, until it was brought back
                     raise OSError(*error.args) from error

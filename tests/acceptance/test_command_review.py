@@ -140,6 +140,18 @@ def test_a_window_of_another_size_is_drawn_anew(machine: Machine) -> None:
         assert terminal.end() == 0
 
 
+def test_a_review_tells_of_drafts_that_another_tool_wrote(machine: Machine) -> None:
+    """Behind the screen, where it can be read, with the way to import them."""
+    theirs = machine.state / "memory-drafts" / "other-1.json"
+    theirs.write_text('{"session_id": "other-1", "draft_entries": [{"id": "d1", "statement": "Tag."}]}')
+    with Terminal(machine, "drafts", "review", columns=400) as terminal:
+        terminal.wait_for("3 to review")
+        terminal.press("q")
+        assert terminal.end() == 0
+        assert "1 drafts that another tool wrote about session other-1" in terminal.raw
+        assert "packet import" in terminal.raw
+
+
 def test_a_lost_terminal_ends_the_review_and_loses_nothing(machine: Machine) -> None:
     """The window is closed in the middle of a note: what was decided before is stored, the note is not."""
     with Terminal(machine, "drafts", "review") as terminal:
