@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from memory_pipeline.budget import paid_hold
 from memory_pipeline.clock import Clock, SystemClock
 from memory_pipeline.config import Config
 from memory_pipeline.errors import (
@@ -24,13 +25,14 @@ from memory_pipeline.errors import (
     StoreError,
     UsageError,
 )
+from memory_pipeline.files import make_private_folder, sha256_hex
 from memory_pipeline.forget.forgetting import Forgetting
 from memory_pipeline.forget.rescan import Rescanning
 from memory_pipeline.llm.port import Extractor, ToolModel
-from memory_pipeline.lock import HeldLock
+from memory_pipeline.lock import HeldLock, os_lock
 from memory_pipeline.logfile import logging_to_file
 from memory_pipeline.phase1.gates import apply_gates
-from memory_pipeline.phase1.imported import extract_imported
+from memory_pipeline.phase1.imported import extract_imported, imported_gate
 from memory_pipeline.phase1.index import Discovery, Progress, index_rollouts
 from memory_pipeline.phase1.run import Phase1
 from memory_pipeline.phase1.submit import submit_task
@@ -75,6 +77,10 @@ from memory_pipeline.tombstones import TombstoneFolder
 
 logger = logging.getLogger(__name__)
 
+IMPORT_LOCK_FILE = "packet-import.lock"
+#: As long as another import may take to be answered by a model.
+_IMPORT_WAIT_SECONDS = 300.0
+
 
 class App:
     """The parts of one program run: configuration, clock, store, and what works on them. Close it when done."""
@@ -110,6 +116,7 @@ class App:
         self._busy_seconds = busy_seconds
         self._given_extractor = extractor
         self._extractor = extractor
+        self._import_extractor: Extractor | None = None
         self._tool_model: ToolModel | None = None
         # Unlike a process id, this names one run even across machines and restarts.
         self._run_id = uuid.uuid4().hex[:8]
@@ -146,6 +153,9 @@ class App:
     def _close_models(self) -> None:
         if self._extractor is not None and self._extractor is not self._given_extractor:
             self._extractor.close()
+        if self._import_extractor is not None:
+            self._import_extractor.close()
+            self._import_extractor = None
         if self._tool_model is not None:
             self._tool_model.close()
         self._extractor, self._tool_model = self._given_extractor, None
@@ -419,6 +429,13 @@ class App:
             UsageError: it is no packet, or of a session whose log is here, or that was forgotten.
             ModelError: nothing could be extracted; the packet is kept, and can be imported again.
         """
+        # One import after the other: two of one packet must not both pay for it.
+        make_private_folder(self.config.state_path)
+        lock = self.config.state_path / IMPORT_LOCK_FILE
+        with os_lock(lock, purpose="importing a packet", wait_seconds=_IMPORT_WAIT_SECONDS):
+            return self._import_packet(path, scope)
+
+    def _import_packet(self, path: Path, scope: str | None) -> KeptPacket:
         kept = self.packets().import_file(path)
         thread = self.store.threads.get(kept.session_id)
         known = self.store.extractions.get(kept.session_id)
@@ -427,24 +444,45 @@ class App:
         may_generate = self.settings().in_force().may_generate(scope=wanted, thread_id=kept.session_id)
         if wanted is None or is_from_log or not may_generate:
             return kept
+        gate = imported_gate(thread, self.config)
+        if gate is not None:
+            told = f"nothing is extracted from it, since its session is held back: {gate}"
+            return dataclasses.replace(kept, problems=(*kept.problems, told))
         self.store.imported.begin(kept.session_id, packet_path=str(kept.path), scope=wanted, now=self.clock.now())
         thread = self.store.threads.get(kept.session_id)
         content = kept.path.read_bytes()
         packet = read_packet(content)
         if thread is None or packet is None:
             return kept
-        if self._extractor is None:
-            self._extractor = self._build_extractor()
+        digest = f"packet:{sha256_hex(content)}:{wanted}"
+        if self.store.imported.is_extracted(kept.session_id, digest):
+            return self._with_drafts(kept)  # what was paid for once is not asked again
+        hold = paid_hold(self.config, self.store, self.clock.now())
+        if hold is not None:
+            told = f"{hold.reason}; nothing was extracted from the packet: import it again later"
+            return dataclasses.replace(kept, problems=(*kept.problems, told))
         events, hashes = events_of(packet, content)
         extraction = extract_imported(
             dataclasses.replace(thread, rollout_path=str(kept.path), scope=wanted),
             events,
             hashes,
             self.config,
-            extract=self._extractor.extract,
+            extract=self._imports_with().extract,
         )
-        self.store.imported.store(extraction, now=self.clock.now())
+        self.store.imported.store(extraction, packet_digest=digest, now=self.clock.now())
         self.review_with_files()
+        return self._with_drafts(kept)
+
+    def _imports_with(self) -> Extractor:
+        # No job is leased for a packet: the lock on importing takes the lease's place.
+        if self._given_extractor is None and self._import_extractor is None:
+            self._import_extractor = self._build_extractor(is_ours=lambda _thread_id: True)
+        extractor = self._given_extractor or self._import_extractor
+        if extractor is None:
+            raise RuntimeError("there is an extractor by now")
+        return extractor
+
+    def _with_drafts(self, kept: KeptPacket) -> KeptPacket:
         return dataclasses.replace(kept, is_known=True, drafts=len(self.store.drafts.every(thread_id=kept.session_id)))
 
     def packets(self) -> Packets:
@@ -537,7 +575,7 @@ class App:
         if self._extractor is not None and self.config.model.is_paid:
             self._extractor.close()
 
-    def _build_extractor(self) -> Extractor:
+    def _build_extractor(self, *, is_ours: Callable[[str], bool] | None = None) -> Extractor:
         if not self.config.model.is_paid:
             from memory_pipeline.llm.deterministic import DeterministicExtractor
 
@@ -549,7 +587,7 @@ class App:
             self.config,
             self.store,
             self.clock,
-            is_ours=lambda thread_id: self.store.jobs.is_held(thread_id, owner=self._owner),
+            is_ours=is_ours or (lambda thread_id: self.store.jobs.is_held(thread_id, owner=self._owner)),
         )
         return paid.wrap(
             OpenAIExtractor(

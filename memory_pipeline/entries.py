@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from typing import Protocol
 
-from memory_pipeline.records import STATED_KINDS, TASK_THREAD_PREFIX, Entry, EntryKind, EvidenceLine, Speaker
+from memory_pipeline.records import (
+    STATED_KINDS,
+    TASK_THREAD_PREFIX,
+    Entry,
+    EntryKind,
+    EvidenceLine,
+    Memory,
+    Speaker,
+)
 
 #: When and where something was said: time, thread, place in the log, entry. The greater is the newer word.
 Said = tuple[float, str, int, str]
@@ -28,6 +37,26 @@ def goal_of(thread_ids: Iterable[str], condition: str) -> str | None:
     threads = list(thread_ids)
     is_result = bool(threads) and all(name.startswith(TASK_THREAD_PREFIX) for name in threads)
     return condition.casefold() if is_result and condition else None
+
+
+class Known(Protocol):
+    """A statement that is known: a memory, or one given for comparison."""
+
+    @property
+    def thread_ids(self) -> Collection[str]:
+        """The threads that say it."""
+        ...
+
+    @property
+    def condition(self) -> str:
+        """When it holds; "" is always."""
+        ...
+
+
+def have_one_goal(known: Known, told: Entry | Memory) -> bool:
+    """Whether two tell what came of submitted tasks with one goal, so that the newer replaces the older."""
+    goal = goal_of((told.thread_id,) if isinstance(told, Entry) else told.thread_ids, told.condition)
+    return goal is not None and goal == goal_of(known.thread_ids, known.condition)
 
 
 def said_at(entry: Entry) -> float:

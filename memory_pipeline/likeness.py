@@ -12,6 +12,8 @@ import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 
+from memory_pipeline.slots import exclude_each_other, settled_by
+
 
 def likeness(a: str, b: str) -> float:
     """Return how alike two statements are, from 0.0 to 1.0.
@@ -63,13 +65,13 @@ def same_statement(a: str, b: str) -> bool:
 def contradicts(a: str, b: str) -> bool:
     """Whether two statements are about the same thing and can't both hold. Symmetric; when in doubt, they don't.
 
-    So when one refuses what the other asks, when a preference is turned round, or when a value, or a tool of the same
-    use, was exchanged for another.
+    So when one refuses what the other asks, when a preference is turned round, when a value, or a tool of the same use,
+    was exchanged for another, or when both settle one slot, in whatever words.
     """
     first, second = _read(a), _read(b)
     if first.plain == second.plain or same_statement(a, b):
         return False
-    return _is_turned_round(first, second) or _is_exchanged(first, second)
+    return _is_turned_round(first, second) or _is_exchanged(first, second) or exclude_each_other(a, b)
 
 
 def same_condition(a: str, b: str) -> bool:
@@ -82,9 +84,44 @@ def same_condition(a: str, b: str) -> bool:
 def signature(text: str) -> frozenset[str]:
     """Return cheap keys of a statement. Two that are the same, or contradict, share at least one of them."""
     reading = _read(text)
-    words = reading.asked | reading.refused | reading.place
+    words = reading.words
     keys = {f"use:{_FAMILY_OF[word]}" for word in words if word in _FAMILY_OF}
+    settled = settled_by(text)
+    if settled is not None:
+        keys.add(f"slot:{settled.slot}")
     return frozenset(keys | words) or frozenset({reading.plain})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CloseKeys:
+    """Keys by which statements meet that are the same, or contradict, but for one word."""
+
+    kept_under: tuple[object, ...]
+    looked_up: tuple[object, ...]
+
+
+def close_keys(text: str) -> CloseKeys:
+    """Return keys of a statement: one that says the same, says one word more or less, or exchanges one value, meets it.
+
+    Only a value that has rivals counts as exchanged, a number or a tool of a known use: of statements that are alike
+    but for a name there may be thousands, and no two of them say the same.
+    """
+    reading = _read(text)
+    words = reading.words
+    less = [("all", words - {word}) for word in words if not _is_exact(word)]
+    exchanged = [("but", sort, words - {word}) for word in words if (sort := _sort_of_value(word))]
+    settled = settled_by(text)
+    about: list[object] = [("slot", settled.slot)] if settled is not None else []
+    if reading.topic:
+        about.append(("topic", reading.topic))
+    return CloseKeys(
+        kept_under=(("all", words), *(("less", words) for _, words in less), *exchanged, *about),
+        looked_up=(("all", words), ("less", words), *less, *exchanged, *about),
+    )
+
+
+def _sort_of_value(word: str) -> str:
+    return "number" if _NUMBER.fullmatch(word) else _FAMILY_OF.get(word, "")
 
 
 def code_in(text: str) -> frozenset[str]:
@@ -137,6 +174,7 @@ class _Reading:
     words: frozenset[str]  # all of them
     exact: frozenset[str]  # of these, the ones that a rewording would have kept as they are
     negates: bool
+    bounds: bool  # a bound stands in it: "at most", "longer than"
 
 
 _FAMILIES = {
@@ -240,7 +278,7 @@ _CJK_STOP = re.compile(
 )
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1 << 14)
 def _read(text: str) -> _Reading:
     folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("`", " ")
     folded = re.sub(r"\b(?:instead of|rather than|in place of)\b", "instead-of", folded)
@@ -295,6 +333,7 @@ def _read(text: str) -> _Reading:
         topic=topic,
         value=value,
         negates=negates,
+        bounds=_BOUND.search(plain) is not None,
     )
 
 
@@ -388,9 +427,9 @@ def _is_turned_round(first: _Reading, second: _Reading) -> bool:
 def _takes_the_place(new: _Reading, old: _Reading) -> bool:
     """One names a value in the place of another ("pnpm, not npm"), and the other asks for just that other value."""
     dropped = new.refused & old.asked
-    if any(_stem(word) not in _WHAT_TOOLS_DO for word in new.place ^ old.place):
-        return False
     if not dropped or dropped != new.refused or not all(map(_is_exact, dropped)) or old.refused:
+        return False
+    if any(_stem(word) not in _WHAT_TOOLS_DO for word in new.place ^ old.place):
         return False
     if old.asked - dropped <= new.asked:
         return True  # nothing else is said
@@ -407,7 +446,7 @@ _WHAT_TOOLS_DO = frozenset(map(_stem, _BROUGHT_ALONG.split()))
 
 def _limits_otherwise(first: _Reading, second: _Reading) -> bool:
     """The same bound with another number: "at most 50 lines", "at most 80 lines"."""
-    if not (_BOUND.search(first.plain) and _BOUND.search(second.plain)):
+    if not (first.bounds and second.bounds):
         return False
     old, new = first.words - second.words, second.words - first.words
     return (

@@ -753,6 +753,38 @@ class ReviewEvent:
     note: str = ""
 
 
+class ReviewAct(StrEnum):
+    """What a person did in the review, as one line of the journal tells it."""
+
+    DECIDE = "decide"
+    NOTE = "note"
+    UNDO = "undo"  # took back what another line tells
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReviewRecord:
+    """One line of the journal about a draft: whatever the database needs to know the decision again.
+
+    Of the words of the draft it holds hashes alone, by which a rejection holds, and by which an entry that was read
+    anew is known again.
+    """
+
+    record_id: str
+    act: ReviewAct
+    at: float
+    batch: str  # the same for all that was decided at once
+    entry_id: str
+    thread_id: str
+    kind: EntryKind
+    scope: str
+    fingerprint: str = ""  # of statement and condition; see review.fingerprint
+    status: ReviewStatus | None = None  # DECIDE
+    note: str = ""
+    deferred_until: float | None = None
+    undoes: str | None = None  # UNDO: the record that is taken back
+    merges: tuple[str, ...] = ()  # of a draft about memories: their ids
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Draft:
     """An entry under review."""

@@ -150,10 +150,14 @@ class Tombstones:
         """Whether a thread's log says what must not be evidence again, in whatever line."""
         return self._has(TombstoneKind.PART, thread_id) and self._has(TombstoneKind.LINE, said_value(thread_id, text))
 
+    def has_entry_id(self, entry_id: str) -> bool:
+        """Whether the entry of this id was forgotten."""
+        return self._has(TombstoneKind.ENTRY, entry_id)
+
     def has_entry(self, entry: Entry) -> bool:
         """Whether an entry must go: it, its thread or its words were forgotten, or what it rests on and not it."""
         return (
-            self._has(TombstoneKind.ENTRY, entry.entry_id)
+            self.has_entry_id(entry.entry_id)
             or self.has_thread(entry.thread_id)
             or self.holds_words(entry.statement, entry.condition)
             or any(self._takes_lines_of(entry, one) for one in self._forgettings)

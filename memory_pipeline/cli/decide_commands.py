@@ -162,7 +162,7 @@ def drafts_undo(place: Place, *, entry: str | None, as_json: bool) -> int:
 
     with open_reviewed(place) as app:
         wanted = [find_draft(app, entry, place).entry.entry_id] if entry is not None else None
-        undone = app.store.drafts.undo(wanted)
+        undone = app.review().undo(wanted)
         found = [draft for entry_id in undone if (draft := app.store.drafts.get(entry_id)) is not None]
         write_files(app, (draft.entry.thread_id for draft in found))
     if not undone:

@@ -18,6 +18,7 @@ from memory_pipeline.records import MEMORIES_THREAD, Draft, DraftLabel, Readines
 if TYPE_CHECKING:
     from memory_pipeline.app import App
     from memory_pipeline.cli.review_screen import Near
+    from memory_pipeline.review.foreign import ForeignDrafts
     from memory_pipeline.review.labels import Known
 
 SESSION_OPTION = click.option("--session", "session", metavar="THREAD", help="Of this session; by default the latest.")
@@ -80,7 +81,14 @@ def drafts_status(place: Place, *, session: str | None, of_all: bool, given: Pat
         shown = relabelled(app, taken.drafts, given_known(given))
         waiting = app.store.drafts.count_queue()
         dropped = app.store.drafts.count_dropped()
-    document = {**taken.document, **draft_view.counts_document(shown), "waiting": waiting, "dropped": dropped}
+        foreign = foreign_files(app)
+    document = {
+        **taken.document,
+        **draft_view.counts_document(shown),
+        "waiting": waiting,
+        "dropped": dropped,
+        "of_other_tools": draft_view.foreign_document(foreign, place.command),
+    }
     if as_json:
         output.print_json(document)
         return EXIT_DONE
@@ -89,6 +97,7 @@ def drafts_status(place: Place, *, session: str | None, of_all: bool, given: Pat
     click.echo(f"In all:    {output.drafts_wait(waiting, place.command) if waiting else 'nothing waits for you'}")
     if dropped:
         click.echo(f"Dropped:   {dropped} left the queue undecided: `{place.command('drafts list --dropped')}`")
+    draft_view.tell_foreign(foreign, place.command)
     return EXIT_DONE
 
 
@@ -118,15 +127,23 @@ def drafts_list(
     with open_reviewed(place) as app:
         taken = take(app, place, session=session, of_all=of_all or (dropped and session is None))
         shown = relabelled(app, taken.drafts, given_known(given))
+        foreign = foreign_files(app)
     shown = [
         draft
         for draft in shown
         if fits(draft, label=label, readiness=readiness, review_status=review_status) and (draft.dropped or not dropped)
     ]
     if as_json:
-        output.print_json({**taken.document, "drafts": [draft_view.draft_document(draft) for draft in shown]})
+        output.print_json(
+            {
+                **taken.document,
+                "drafts": [draft_view.draft_document(draft) for draft in shown],
+                "of_other_tools": draft_view.foreign_document(foreign, place.command),
+            }
+        )
         return EXIT_DONE
     tell_taken(taken)
+    draft_view.print_foreign(foreign, place.command)
     if not shown:
         click.echo(f"No such drafts. `{place.command('drafts status')}` counts those that there are.")
         return EXIT_DONE
@@ -144,6 +161,7 @@ def drafts_review(place: Place, *, session: str | None, given: Path | None) -> i
     Each decision is stored at once: quit any time, and go on later.
     """
     from memory_pipeline.cli import terminal
+    from memory_pipeline.cli.draft_view import tell_foreign
     from memory_pipeline.cli.review_screen import ReviewScreen
     from memory_pipeline.review.sitting import Sitting
 
@@ -155,6 +173,7 @@ def drafts_review(place: Place, *, session: str | None, given: Path | None) -> i
     with open_reviewed(place) as app:
         thread_id = None if session is None else session_id(app, session, place)
         known = given_known(given)
+        foreign = foreign_files(app)
         sitting = Sitting(app.review(), app.store.drafts, defer_days=app.config.review.defer_days, thread_id=thread_id)
         screen = ReviewScreen(
             sitting,
@@ -168,6 +187,7 @@ def drafts_review(place: Place, *, session: str | None, given: Path | None) -> i
         finally:
             write_files(app, sitting.touched)
             _tell_sitting(place, sitting)
+            tell_foreign(foreign, place.command)
     return EXIT_DONE
 
 
@@ -334,7 +354,7 @@ def take(app: App, place: Place, *, session: str | None, of_all: bool = False) -
         about = [draft for draft in app.store.drafts.every() if draft.merges]
         return Taken(drafts=about, thread_id=MEMORIES_THREAD, how="named")
     if session is not None:
-        thread_id, how = find_thread(app, session, place).thread_id, "named"
+        thread_id, how = session_id(app, session, place), "named"
     elif of_all:
         return Taken(drafts=app.store.drafts.every(), thread_id=None, how="all")
     else:
@@ -347,7 +367,25 @@ def take(app: App, place: Place, *, session: str | None, of_all: bool = False) -
 
 def session_id(app: App, name: str, place: Place) -> str:
     """Find the session that an id, or its beginning, names; the drafts about memories have one for themselves."""
-    return name if name == MEMORIES_THREAD else find_thread(app, name, place).thread_id
+    if name == MEMORIES_THREAD:
+        return name
+    try:
+        return find_thread(app, name, place).thread_id
+    except UsageError:
+        for one in foreign_files(app):
+            if one.session_id == name:
+                raise UsageError(
+                    f"{one.path}: another tool wrote these {len(one.entries)} drafts, and nothing of their session is "
+                    f"known here, so they can't be decided here; {one.how(place.command)}"
+                ) from None
+        raise
+
+
+def foreign_files(app: App) -> Sequence[ForeignDrafts]:
+    """Return the draft files of other tools, about sessions of which nothing was drafted here."""
+    from memory_pipeline.review.foreign import foreign_drafts
+
+    return foreign_drafts(app.config, app.store)
 
 
 def tell_taken(taken: Taken, *, may_take_all: bool = True) -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from memory_pipeline.cli.output import counted, entry_document, print_table
+from memory_pipeline.cli.output import counted, entry_document, print_table, printable, say
 from memory_pipeline.cli.visible import visible
 from memory_pipeline.clock import iso
 from memory_pipeline.records import Draft
 from memory_pipeline.redact import redact
+
+if TYPE_CHECKING:
+    from memory_pipeline.review.foreign import ForeignDrafts
 
 
 def draft_document(draft: Draft) -> dict[str, Any]:
@@ -77,6 +80,47 @@ def print_decided(drafts: Iterable[Draft], done: str) -> None:
     """Print what was decided, one line a draft."""
     for draft in drafts:
         click.echo(f"{done} {draft.entry.entry_id}: {_said(draft)}")
+
+
+def foreign_document(found: Sequence[ForeignDrafts], command: Callable[[str], str]) -> list[dict[str, Any]]:
+    """Return the draft files of other tools as the commands print them."""
+    return [
+        {
+            "path": str(one.path),
+            "session_id": one.session_id,
+            "entries": [
+                {
+                    "id": entry.entry_id,
+                    "statement": entry.statement,
+                    "label": entry.label,
+                    "review_status": entry.review_status,
+                }
+                for entry in one.entries
+            ],
+            "how": one.how(command),
+        }
+        for one in found
+    ]
+
+
+def print_foreign(found: Sequence[ForeignDrafts], command: Callable[[str], str]) -> None:
+    """Print what the draft files of other tools say, and how their sessions become drafts here."""
+    for one in found:
+        tell_foreign([one], command)
+        rows = [(entry.entry_id, entry.label, entry.review_status, visible(entry.statement)) for entry in one.entries]
+        print_table(("entry", "label", "state", "statement"), rows, flexible=["statement"])
+        click.echo()
+
+
+def tell_foreign(found: Sequence[ForeignDrafts], command: Callable[[str], str]) -> None:
+    """Say that there are draft files of other tools, and how their sessions become drafts here."""
+    for one in found:
+        say(
+            printable(
+                f"{one.path}: {len(one.entries)} drafts that another tool wrote about session {one.session_id}, of "
+                f"which nothing was drafted here, so they can't be decided here; {one.how(command)}"
+            )
+        )
 
 
 def _said(draft: Draft) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import os
 import re
 import select
@@ -11,8 +12,10 @@ import signal
 import sys
 import termios
 import tty
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
+from types import FrameType
+from typing import Any
 
 from memory_pipeline.cli.review_screen import ReviewScreen
 
@@ -36,43 +39,126 @@ def show(screen: ReviewScreen) -> None:
     Raises:
         KeyboardInterrupt: Ctrl-C; the terminal is as it was.
     """
-    with suppress(OSError), _single_keys() as read_keys:
-        drawn = ""
+    with suppress(OSError), _Window() as window:
         while True:
-            drawing = _drawing(screen)
-            if drawing != drawn:
-                _write(drawing)
-                drawn = drawing
-            if not all(map(screen.press, read_keys())):
+            window.draw(lambda: _drawing(screen))
+            if not all(map(screen.press, window.keys())):
                 return
 
 
-@contextmanager
-def _single_keys() -> Iterator[Callable[[], list[str]]]:
-    """Turn the terminal to single keys that are not echoed; yields what waits for some, none when only time passed."""
-    descriptor = sys.stdin.fileno()
-    before = termios.tcgetattr(descriptor)
-    # Asked to end, or with the terminal gone, it leaves as by Ctrl-C: what was decided is stored.
-    signals = {number: signal.signal(number, signal.default_int_handler) for number in (signal.SIGTERM, signal.SIGHUP)}
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+class _Window:
+    """The terminal while it shows a screen and gives single keys that are not echoed.
 
-    def read_keys() -> list[str]:
-        if not select.select([descriptor], [], [], _LOOK_EVERY_SECONDS)[0]:
+    Stopped by Ctrl-Z it is left as it was found, and taken again when the program goes on; where its size changes, it
+    is drawn anew.
+    """
+
+    def __init__(self) -> None:
+        self._descriptor = sys.stdin.fileno()
+        self._before = termios.tcgetattr(self._descriptor)
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._drawn = ""
+        self._handlers: dict[signal.Signals, Any] = {}
+        self._wishes: set[signal.Signals] = set()  # to stop, or that it went on
+        self._waking: tuple[int, int] = (-1, -1)  # a pipe that wakes whoever waits for keys
+        self._former_waking = -1
+
+    def __enter__(self) -> _Window:
+        self._waking = os.pipe()
+        for end in self._waking:
+            os.set_blocking(end, False)
+        self._former_waking = signal.set_wakeup_fd(self._waking[1], warn_on_full_buffer=False)
+        # Asked to end, or with the terminal gone, it leaves as by Ctrl-C: what was decided is stored.
+        self._on(signal.SIGTERM, signal.default_int_handler)
+        self._on(signal.SIGHUP, signal.default_int_handler)
+        self._on(signal.SIGWINCH, lambda *_: None)  # it wakes, and what is drawn for another size differs
+        # A shell that can't continue a stopped program lets it ignore this signal, and so it stays.
+        if signal.getsignal(signal.SIGTSTP) is not signal.SIG_IGN:
+            self._on(signal.SIGTSTP, self._note_wish)
+        self._on(signal.SIGCONT, self._note_wish)
+        try:
+            self._take()
+        except BaseException:
+            self._let_go()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._let_go()
+
+    def draw(self, drawing: Callable[[], str]) -> None:
+        """Show what is to be seen now, if that differs from what is seen."""
+        drawn = drawing()
+        if drawn != self._drawn:
+            _write(drawn)
+            self._drawn = drawn
+
+    def keys(self) -> list[str]:
+        """Wait for keys; none when only time passed, or a signal came."""
+        ready = select.select([self._descriptor, self._waking[0]], [], [], _LOOK_EVERY_SECONDS)[0]
+        if self._waking[0] in ready:
+            os.read(self._waking[0], _READ_BYTES)
+        self._follow_wishes()
+        if self._descriptor not in ready:
             return []
-        read = os.read(descriptor, _READ_BYTES)
-        return _KEY.findall(decoder.decode(read)) if read else ["q"]  # the other side has gone
+        read = os.read(self._descriptor, _READ_BYTES)
+        return _KEY.findall(self._decoder.decode(read)) if read else ["q"]  # the other side has gone
 
-    try:
-        tty.setcbreak(descriptor)
+    def _take(self) -> None:
+        self._give_single_keys(termios.TCSAFLUSH)  # what was typed before there was anything to see decides nothing
         _write(_ENTER_SCREEN)
-        yield read_keys
-    finally:
+        self._drawn = ""
+
+    def _put_back(self) -> None:
         with suppress(OSError):
             _write(_LEAVE_SCREEN)
         with suppress(OSError, termios.error):
-            termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
-        for number, action in signals.items():
-            signal.signal(number, action)
+            termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._before)
+
+    def _note_wish(self, number: int, _frame: FrameType | None) -> None:
+        # Not more, here: the signal may have come in the middle of writing to the terminal.
+        self._wishes.add(signal.Signals(number))
+
+    def _follow_wishes(self) -> None:
+        wishes, self._wishes = self._wishes, set()
+        if signal.SIGTSTP in wishes:
+            self._stop()
+        elif signal.SIGCONT in wishes:
+            # Whoever stopped it, by a signal that can't be caught perhaps, may have set the terminal otherwise.
+            self._give_single_keys(termios.TCSADRAIN)  # what was typed for this screen counts
+            self._drawn = ""
+
+    def _stop(self) -> None:
+        """Leave the terminal to the shell, stop, and take it again once the shell lets the program go on."""
+        self._put_back()
+        ours = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTSTP])
+        os.kill(os.getpid(), signal.SIGTSTP)  # here it stands still
+        signal.signal(signal.SIGTSTP, ours)
+        self._before = termios.tcgetattr(self._descriptor)  # as the shell leaves it now
+        self._take()
+        self._wishes.discard(signal.SIGCONT)
+
+    def _give_single_keys(self, when: int) -> None:
+        while True:
+            try:
+                tty.setcbreak(self._descriptor, when)
+            except termios.error as error:
+                if error.args[0] != errno.EINTR:  # in the background it stood still here, until it was brought back
+                    raise OSError(*error.args) from error
+            else:
+                return
+
+    def _let_go(self) -> None:
+        self._put_back()
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+        signal.set_wakeup_fd(self._former_waking)
+        for end in self._waking:
+            os.close(end)
+
+    def _on(self, number: signal.Signals, act: Callable[[int, FrameType | None], Any]) -> None:
+        self._handlers[number] = signal.signal(number, act)
 
 
 def _drawing(screen: ReviewScreen) -> str:

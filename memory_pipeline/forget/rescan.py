@@ -70,6 +70,7 @@ class Rescanning:
             self._store.forgetting.mask(self._mask, met=_UNFINISHED)
             self._hand.journal.rewrite(
                 self._masked_record,
+                remains_of_review=lambda record: dataclasses.replace(record, note=self._mask(record.note)),
                 holds=lambda text: self._mask(text) != text,
                 remains_of_task=lambda task, _line_sha256: self._masked_task(task),
             )
@@ -105,3 +106,4 @@ class Rescanning:
             yield from (record.condition, record.statement, record.was, record.was_condition)
         for task in (line.task for line in read_tasks(self._hand.journal.path)):
             yield from (task.goal, task.result)
+        yield from (record.note for record in self._hand.journal.read_reviews())

@@ -29,7 +29,6 @@ from memory_pipeline.mcp.arguments import (
     schema_of,
 )
 from memory_pipeline.mcp.quoting import answer_text, error_text, file_text, short_document
-from memory_pipeline.phase1.evidence import estimate_tokens
 from memory_pipeline.phase2.baseline import read_workspace_file
 from memory_pipeline.phase2.layout import MEMORY_FILE, SUMMARY_FILE
 from memory_pipeline.phase2.render import as_bytes, render_handbook
@@ -52,6 +51,7 @@ from memory_pipeline.redact import redact
 from memory_pipeline.rollouts.journal import Journal, record_id_of
 from memory_pipeline.store.looking import CantLookError, DatabaseState, look_at
 from memory_pipeline.store.store import Store
+from memory_pipeline.tokens import estimate_tokens
 from memory_pipeline.tombstones import TombstoneFolder
 
 SUMMARY_URI = "memory-pipeline://summary"

@@ -7,8 +7,27 @@ from collections.abc import Callable, Iterable, Mapping
 from memory_pipeline.config import Config
 from memory_pipeline.phase1.evidence import EvidenceBuilder, Forgotten, build_evidence
 from memory_pipeline.phase1.extract import check_answer, keep_spared_entries
-from memory_pipeline.records import Event, Evidence, Extraction, ExtractionAnswer, IndexedThread
+from memory_pipeline.records import (
+    WITHDRAWING_GATES,
+    Event,
+    Evidence,
+    Extraction,
+    ExtractionAnswer,
+    Gate,
+    IndexedThread,
+)
 from memory_pipeline.tombstones import TombstoneFolder
+
+
+def imported_gate(thread: IndexedThread | None, config: Config) -> Gate | None:
+    """Return what a packet shares with the session that it is of, where that is known: what holds all of it back."""
+    if thread is None:
+        return None
+    if thread.disabled_by_person:
+        return Gate.DISABLED
+    if thread.gate in WITHDRAWING_GATES:
+        return thread.gate
+    return None if config.model.may_send(thread.model_provider) else Gate.PROVIDER_POLICY
 
 
 def extract_imported(

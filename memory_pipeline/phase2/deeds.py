@@ -6,9 +6,10 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from memory_pipeline.contradiction import contradict_in_place
 from memory_pipeline.likeness import same_condition, same_statement
 from memory_pipeline.phase2.operations import MemoryBook
-from memory_pipeline.phase2.placing import Shelves, add, confirm, contradicts_in_place, settle
+from memory_pipeline.phase2.placing import Shelves, add, confirm, settle
 from memory_pipeline.phase2.rebuilt import REBUILT_ORIGIN
 from memory_pipeline.records import (
     Actor,
@@ -210,7 +211,7 @@ def _outdo_what_was_learnt(book: MemoryBook, memory: Memory, shelves: Shelves) -
         if (
             other.memory_id != memory.memory_id
             and other.status is MemoryStatus.ACTIVE
-            and contradicts_in_place(other, memory)
+            and contradict_in_place(other, memory)
             and book.newest_word(other)[0] <= book.newest_word(memory)[0]
         ):
             _apply(

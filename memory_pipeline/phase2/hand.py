@@ -29,6 +29,7 @@ from memory_pipeline.records import (
     TaskOutcome,
 )
 from memory_pipeline.rollouts.journal import JOURNAL_THREAD, Journal, record_id_of
+from memory_pipeline.rollouts.review_lines import left_of_review
 from memory_pipeline.store.citations import CitedLine
 from memory_pipeline.store.store import Store
 from memory_pipeline.tombstones import TombstoneFolder, Tombstones
@@ -53,8 +54,10 @@ class Hand:
         tombstones = self._tombstones.current()
         if tombstones.is_empty:
             return 0
+        reviewed = self._store.extractions.known_entries([one.entry_id for one in self.journal.read_reviews()])
         return self.journal.rewrite(
             lambda record: left_of(record, tombstones),
+            remains_of_review=lambda record: left_of_review(record, tombstones, is_known=record.entry_id in reviewed),
             holds=tombstones.holds_words,
             drops=lambda record: tombstones.takes_settings(record.target, at=record.at),
             remains_of_task=lambda task, line: None if is_forgotten_task(task, line, tombstones) else task,

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from memory_pipeline.clock import iso_date
-from memory_pipeline.entries import are_of_one_family, goal_of, is_persons_word, said_at
-from memory_pipeline.likeness import contradicts, likeness, same_condition, same_statement
+from memory_pipeline.contradiction import contradict_in_place, stands_against
+from memory_pipeline.entries import are_of_one_family, goal_of, have_one_goal, is_persons_word, said_at
+from memory_pipeline.likeness import likeness, same_condition, same_statement
 from memory_pipeline.nearness import StatementIndex
 from memory_pipeline.phase2.operations import MemoryBook, memory_id_of
 from memory_pipeline.records import Actor, Entry, Memory, MemoryStatus, Operation, OperationKind
@@ -66,21 +67,11 @@ class Shelves:
 
 def must_wait(book: MemoryBook, memory: Memory, told: Entry | Memory, *, by_person: bool) -> bool:
     """Whether what is told contradicts an active memory, and not as a person's word against a person's word."""
-    if memory.status is not MemoryStatus.ACTIVE or _replaces(memory, told):
+    if memory.status is not MemoryStatus.ACTIVE or have_one_goal(memory, told):
         return False
     stated = book.is_persons_word(memory)
-    related = memory.kind is told.kind or (stated and not by_person)
-    return related and not (stated and by_person) and contradicts_in_place(memory, told)
-
-
-def _replaces(memory: Memory, told: Entry | Memory) -> bool:
-    goal = goal_of(told.thread_ids if isinstance(told, Memory) else (told.thread_id,), told.condition)
-    return goal is not None and goal == goal_of(memory.thread_ids, memory.condition)
-
-
-def contradicts_in_place(memory: Memory, told: Entry | Memory) -> bool:
-    """Whether a memory and what is told can't both hold, under the same condition."""
-    return same_condition(memory.condition, told.condition) and contradicts(memory.statement, told.statement)
+    is_settled_by_time = stated and by_person
+    return not is_settled_by_time and stands_against(memory, told, known_by_person=stated, by_person=by_person)
 
 
 def confirm(book: MemoryBook, memory: Memory, entry: Entry, shelves: Shelves) -> None:
@@ -207,7 +198,7 @@ def _rivals(book: MemoryBook, memory: Memory, shelves: Shelves) -> list[Memory]:
         if other.memory_id != memory.memory_id
         and other.entry_ids
         and book.is_persons_word(other)
-        and (other.memory_id == memory.superseded_by or contradicts_in_place(other, memory))
+        and (other.memory_id == memory.superseded_by or contradict_in_place(other, memory))
     ]
 
 

@@ -11,6 +11,7 @@ from memory_pipeline.likeness import Sense, code_in, contradicts, likeness, same
 from memory_pipeline.nearness import StatementIndex
 from memory_pipeline.records import DraftLabel, Memory, MemoryStatus, Merge
 from memory_pipeline.review.run import Review
+from memory_pipeline.slots import exclude_each_other
 from memory_pipeline.store.store import Store
 
 #: From here on two memories with the same names and numbers say the same in other words.
@@ -99,8 +100,10 @@ def _contradictions(
     seen: set[frozenset[str]] = set(refused)
     for memory in sorted(ordered, key=lambda one: one.memory_id):
         for other in near.of(memory):
+            if other.memory_id < memory.memory_id or not near.contradict(memory, other):
+                continue
             pair = frozenset({memory.memory_id, other.memory_id})
-            if pair in seen or not contradicts(memory.statement, other.statement):
+            if pair in seen:
                 continue
             seen.add(pair)
             # The person's word stays, and of two like ones the newer.
@@ -156,10 +159,12 @@ class _Near:
 
     def say_the_same(self, memory: Memory, other: Memory) -> bool:
         """Whether two say the same, in other words perhaps, but with the same names, numbers and negations."""
+        first, second = self._senses[memory.memory_id], self._senses[other.memory_id]
+        if first.exact != second.exact or first.refused != second.refused:
+            return False
         if same_statement(memory.statement, other.statement):
             return True
-        first, second = self._senses[memory.memory_id], self._senses[other.memory_id]
-        if (first.exact, first.refused, first.negates) != (second.exact, second.refused, second.negates):
+        if first.negates != second.negates:
             return False
         if code_in(memory.statement) != code_in(other.statement):
             return False
@@ -167,6 +172,10 @@ class _Near:
             not contradicts(memory.statement, other.statement)
             and likeness(memory.statement, other.statement) >= _ALIKE_FROM
         )
+
+    def contradict(self, memory: Memory, other: Memory) -> bool:
+        """Whether two that are near can't both hold."""
+        return contradicts(memory.statement, other.statement)
 
     def _pairs(self, memories: Sequence[Memory]) -> Iterator[tuple[Memory, Memory]]:
         """Yield the pairs of a scope that share words that count, each once: never each with each."""
@@ -182,7 +191,11 @@ class _Near:
         first, second = self._senses[memory.memory_id].words, self._senses[other.memory_id].words
         least = min(len(first), len(second))
         return (
-            (least == 0 or len(first & second) >= _SHARED_FROM * least)
+            (
+                least == 0
+                or len(first & second) >= _SHARED_FROM * least
+                or exclude_each_other(memory.statement, other.statement)
+            )
             and are_of_one_family(memory.kind, other.kind)
             and (memory.condition == other.condition or same_condition(memory.condition, other.condition))
         )

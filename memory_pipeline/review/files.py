@@ -198,6 +198,7 @@ class ReviewFiles:
             OSError: a file can't be read.
         """
         self._finish_what_was_cut_off()
+        self._review.catch_up()
         for name, known in self._store.session_files.versions().items():
             if thread_id not in (None, known[0].thread_id) or not name.startswith((DRAFTS_FOLDER, SYNC_FOLDER)):
                 continue

@@ -45,6 +45,10 @@ class Fingerprint:
         words = len(self.words) + len(other.words)
         return words > 0 and 2 * len(self.words & other.words) >= _REWORDED_FROM * words
 
+    def is_of(self, statement: str, condition: str) -> bool:
+        """Whether it was made of these very words."""
+        return fingerprint_of(statement, condition, salt=self.salt).whole == self.whole
+
     def as_json(self) -> str:
         """Write it as the store keeps it."""
         return orjson.dumps(

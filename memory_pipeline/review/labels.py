@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from memory_pipeline.entries import are_of_one_family, goal_of, is_persons_word
-from memory_pipeline.likeness import code_in, contradicts, likeness, same_condition, same_statement
+from memory_pipeline.contradiction import stands_against
+from memory_pipeline.entries import are_of_one_family, have_one_goal, is_persons_word
+from memory_pipeline.likeness import code_in, likeness, same_condition, same_statement
 from memory_pipeline.nearness import StatementIndex
 from memory_pipeline.records import DraftLabel, Entry, EntryKind, Memory, MemoryStatus
 
@@ -111,7 +112,12 @@ class Labeller:
         if entry.kind is not EntryKind.FAILURE and is_passing(f"{entry.statement} {entry.condition}"):
             return Labelled(label=DraftLabel.EPHEMERAL, rationale="holds for the moment only", nearest=nearest)
         by_person = is_persons_word(entry)
-        contradicted = tuple(one for _, one in near if _contradict(one, entry, by_person=by_person))
+        contradicted = tuple(
+            one
+            for _, one in near
+            if not have_one_goal(one, entry)
+            and stands_against(one, entry, known_by_person=one.is_persons_word, by_person=by_person)
+        )
         if contradicted:
             ids = ", ".join(one.known_id for one in contradicted)
             others = tuple(known_id for known_id in nearest if known_id not in {one.known_id for one in contradicted})
@@ -167,15 +173,6 @@ def _tells_of_other_code(one: Known, entry: Entry) -> bool:
 
 def _say_the_same(one: Known, entry: Entry) -> bool:
     return same_condition(one.condition, entry.condition) and same_statement(one.statement, entry.statement)
-
-
-def _contradict(one: Known, entry: Entry, *, by_person: bool) -> bool:
-    goal = goal_of([entry.thread_id], entry.condition)
-    if goal is not None and goal == goal_of(one.thread_ids, one.condition):
-        return False
-    # What a person wants and how a thing is are told apart: that may differ, until the person's word is doubted.
-    is_related = _may_be_of_one_family(one, entry) or (one.is_persons_word and not by_person)
-    return is_related and same_condition(one.condition, entry.condition) and contradicts(one.statement, entry.statement)
 
 
 def _may_be_of_one_family(one: Known, entry: Entry) -> bool:

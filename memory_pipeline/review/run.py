@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from memory_pipeline.clock import DAY_SECONDS, Clock
 from memory_pipeline.config import Config
 from memory_pipeline.entries import states_persons_word
+from memory_pipeline.errors import StoreError
 from memory_pipeline.records import (
+    PROJECT_SCOPE_PREFIX,
     STATED_KINDS,
     Decider,
     Draft,
@@ -18,15 +20,19 @@ from memory_pipeline.records import (
     Memory,
     MemoryStatus,
     ReviewCounts,
+    ReviewRecord,
     ReviewStatus,
 )
 from memory_pipeline.redact import redact
 from memory_pipeline.review.fingerprint import Fingerprint, fingerprint_of, new_salt, read_fingerprint
 from memory_pipeline.review.labels import Known, Labeller, known_of
 from memory_pipeline.review.policy import passes, readiness_of
+from memory_pipeline.rollouts.journal import Journal
+from memory_pipeline.rollouts.review_lines import left_of_review
 from memory_pipeline.statements import one_line
 from memory_pipeline.store.drafts import Decided, Dropped, Unjudged
 from memory_pipeline.store.store import Store
+from memory_pipeline.tombstones import TombstoneFolder
 
 _NOTE_CHARS = 500
 #: A date after the year 9999 can't be shown.
@@ -43,10 +49,12 @@ class Review:
         self._config = config
         self._store = store
         self._clock = clock
+        self._journal = Journal(config.journal_path)
 
     def run_once(self) -> ReviewCounts:
         """Label every entry that no memory rests on and no person decided about, and let pass what review.mode lets."""
         now = self._clock.now()
+        self.catch_up()
         self._store.drafts.bring_back_deferred(now=now)
         basis = f"{_RULES_VERSION}/{self._config.review.mode}/{self._store.drafts.basis()}"
         judgements = self._judge(self._store.drafts.unjudged(basis))
@@ -64,55 +72,55 @@ class Review:
         )
 
     def reject(self, entries: Sequence[Entry], *, note: str = "", seen: Iterable[Draft] = ()) -> Decided:
-        """Reject drafts: what they say does not come back, reworded or not. For ``seen`` see Drafts.decide."""
-        salt = self._salt()
-        return self._store.drafts.decide(
-            [entry.entry_id for entry in entries],
-            ReviewStatus.REJECTED,
-            note=note_of(note),
-            now=self._clock.now(),
-            fingerprints=[fingerprint_of(entry.statement, entry.condition, salt=salt).as_json() for entry in entries],
-            seen=seen,
-        )
+        """Reject drafts: what they say does not come back, reworded or not. For ``seen`` see Drafts.decide.
+
+        Raises:
+            StoreError: this, like each decision, can't be written down; nothing was decided.
+        """
+        return self._decide(entries, ReviewStatus.REJECTED, note, seen)
 
     def approve(self, entries: Sequence[Entry], *, note: str = "", seen: Iterable[Draft] = ()) -> Decided:
         """Approve drafts: the next consolidation takes them in. For ``seen`` see Drafts.decide."""
-        return self._store.drafts.decide(
-            [entry.entry_id for entry in entries],
-            ReviewStatus.APPROVED,
-            note=note_of(note),
-            now=self._clock.now(),
-            seen=seen,
-        )
+        return self._decide(entries, ReviewStatus.APPROVED, note, seen)
 
     def defer(self, entries: Sequence[Entry], *, days: float, note: str = "", seen: Iterable[Draft] = ()) -> Decided:
         """Put drafts off: they come back into the queue after so many days, at most 36500. For ``seen`` see Drafts.
 
         What is no number counts as the most.
         """
-        now = self._clock.now()
-        return self._store.drafts.decide(
-            [entry.entry_id for entry in entries],
-            ReviewStatus.DEFERRED,
-            note=note_of(note),
-            now=now,
-            deferred_until=now + min(_LONGEST_DEFERRAL_DAYS, days) * DAY_SECONDS,
-            seen=seen,
-        )
+        return self._decide(entries, ReviewStatus.DEFERRED, note, seen, days=min(_LONGEST_DEFERRAL_DAYS, days))
 
     def reopen(self, entries: Sequence[Entry], *, note: str = "", seen: Iterable[Draft] = ()) -> Decided:
         """Let drafts wait again, for a person alone to decide. For ``seen`` see Drafts.decide."""
-        return self._store.drafts.decide(
-            [entry.entry_id for entry in entries],
-            ReviewStatus.PENDING,
-            note=note_of(note),
-            now=self._clock.now(),
-            seen=seen,
-        )
+        return self._decide(entries, ReviewStatus.PENDING, note, seen)
 
     def note(self, entry: Entry, note: str) -> bool:
         """Put a note on a draft, and decide nothing; false when it is no longer said."""
-        return self._store.drafts.note(entry.entry_id, note_of(note), now=self._clock.now())
+        self.catch_up()
+        (fingerprint,) = self._fingerprints([entry])
+        return self._store.drafts.note(
+            entry, note_of(note), now=self._clock.now(), write_down=self._write_down, fingerprint=fingerprint
+        )
+
+    def undo(self, entry_ids: Sequence[str] | None = None, *, seen: Iterable[Draft] = ()) -> list[str]:
+        """Take back the last decision or note; see Drafts.undo."""
+        self.catch_up()
+        return self._store.drafts.undo(entry_ids, now=self._clock.now(), write_down=self._write_down, seen=seen)
+
+    def catch_up(self) -> None:
+        """Take in what the journal tells of decisions and the database does not know; write down what only it knows.
+
+        The first is so after a crash between the two, and where the database was made anew or is an older one; the
+        second, once, where decisions were made before they were written down.
+
+        Raises:
+            StoreError: the journal can't be read or written.
+        """
+        self._write_former_down()
+        known = self._store.drafts.known_records()
+        missing = [record for record in self._read_journal() if record.record_id not in known]
+        if missing:
+            self._store.drafts.learn_records(list(self._as_of_now(missing)))
 
     def relabelled(self, drafts: Iterable[Draft], known: Iterable[Known]) -> list[Draft]:
         """Return drafts as they would be labelled against what is ``known`` instead; stores nothing.
@@ -137,9 +145,86 @@ class Review:
             )
         return found
 
+    def _decide(
+        self,
+        entries: Sequence[Entry],
+        status: ReviewStatus,
+        note: str,
+        seen: Iterable[Draft],
+        *,
+        days: float | None = None,
+    ) -> Decided:
+        self.catch_up()
+        now = self._clock.now()
+        return self._store.drafts.decide(
+            entries,
+            status,
+            note=note_of(note),
+            now=now,
+            write_down=self._write_down,
+            fingerprints=self._fingerprints(entries),
+            deferred_until=None if days is None else now + days * DAY_SECONDS,
+            seen=seen,
+        )
+
+    def _write_down(self, records: Sequence[ReviewRecord]) -> None:
+        # Before the transaction ends: whatever is decided stands in the journal, and a crash in between is caught up.
+        try:
+            self._journal.append(records)
+        except OSError as error:
+            reason = error.strerror or error
+            raise StoreError(f"{self._journal.path}: can't be written: {reason}; nothing was decided") from error
+
+    def _read_journal(self) -> list[ReviewRecord]:
+        try:
+            return self._journal.read_reviews()
+        except OSError as error:
+            raise StoreError(f"{self._journal.path}: can't be read: {error.strerror or error}") from error
+
+    def _as_of_now(self, records: Sequence[ReviewRecord]) -> Iterable[ReviewRecord]:
+        """Yield what stays of records: nothing of what was forgotten; of a folder, its project as known by now."""
+        tombstones = TombstoneFolder(self._config.tombstones_path).current()
+        names = [record.entry_id for record in records]
+        known = self._store.extractions.known_entries(names) if not tombstones.is_empty else {}
+        projects = {
+            f"{PROJECT_SCOPE_PREFIX}{folder}": scope
+            for folder, scope in self._store.threads.scopes_with_remote().items()
+        }
+        for record in records:
+            left = left_of_review(record, tombstones, is_known=record.entry_id in known)
+            if left is not None:
+                yield dataclasses.replace(left, scope=projects.get(left.scope, left.scope))
+
+    def _write_former_down(self) -> None:
+        former = {one.entry.entry_id: one for one in self._store.drafts.former()}
+        if former:
+            prints = dict(zip(former, self._fingerprints([one.entry for one in former.values()]), strict=True))
+            self._store.drafts.write_former_down(former, fingerprints=prints, write_down=self._write_down)
+
+    def _fingerprints(self, entries: Sequence[Entry]) -> list[str]:
+        salt = self._salt()
+        return [fingerprint_of(entry.statement, entry.condition, salt=salt).as_json() for entry in entries]
+
+    def _find_again(self, unjudged: Sequence[Unjudged]) -> None:
+        """Let a decision be about the entry that says the same in its session, where another reading renamed it."""
+        waiting = {record.entry_id: record for record in self._store.drafts.waiting_records() if record.fingerprint}
+        for one in unjudged:
+            waiting.pop(one.entry.entry_id, None)
+        found = {
+            entry_id: one.entry.entry_id
+            for entry_id, record in waiting.items()
+            for one in unjudged
+            if record.thread_id == one.entry.thread_id
+            and record.kind is one.entry.kind
+            and read_fingerprint(record.fingerprint).is_of(one.entry.statement, one.entry.condition)
+        }
+        if found:
+            self._store.drafts.let_stand_for(found)
+
     def _judge(self, unjudged: Sequence[Unjudged]) -> list[Judgement]:
         if not unjudged:
             return []
+        self._find_again(unjudged)
         labeller = Labeller(self._known(), lines_of=self._lines_of)
         rejected = _Rejected(
             (one.scope, EntryKind(one.kind), read_fingerprint(one.fingerprint))
@@ -188,9 +273,8 @@ class Review:
 
     def _salt(self) -> str:
         # One salt, so that a new statement is hashed once, however much was rejected.
-        for one in self._store.drafts.rejections():
-            return read_fingerprint(one.fingerprint).salt
-        return new_salt()
+        known = self._store.drafts.any_fingerprint()
+        return read_fingerprint(known).salt if known else new_salt()
 
 
 def note_of(text: str) -> str:

@@ -103,7 +103,7 @@ class Sitting:
             return Told(answer=Answer.NOTHING)
         draft = self._made.pop()
         entry_id = draft.entry.entry_id
-        undone = self._drafts.undo([entry_id], seen=[draft])
+        undone = self._review.undo([entry_id], seen=[draft])
         self.touched.add(draft.entry.thread_id)
         self._next = entry_id
         self._skipped.discard(entry_id)

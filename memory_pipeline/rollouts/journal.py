@@ -1,4 +1,4 @@
-"""The journal: our own log of what the person did to the memories, of notes and of uses, one JSON line each.
+"""The journal: our own log of what the person did and decided, of notes and of uses, one JSON line each.
 
 It is read like a rollout: every line has a byte range and a hash, so that what the person said has evidence too.
 """
@@ -24,15 +24,20 @@ from memory_pipeline.records import (
     JournalAction,
     JournalLine,
     JournalRecord,
+    ReviewRecord,
     SettingRecord,
     Speaker,
     SubmittedTask,
 )
+from memory_pipeline.rollouts.review_lines import decode_review, encode_review
 from memory_pipeline.rollouts.task_lines import decode_task, encode_task
 from memory_pipeline.rollouts.times import to_seconds
 
 #: Whether a text holds what must go.
 Holds = Callable[[str], bool]
+#: What stays of a record, None for nothing of it.
+RemainsOf = Callable[[JournalRecord], JournalRecord | None]
+RemainsOfReview = Callable[[ReviewRecord], ReviewRecord | None]
 #: What stays of a submitted task whose line has this hash; None for nothing of it.
 RemainsOfTask = Callable[[SubmittedTask, str], SubmittedTask | None]
 
@@ -59,7 +64,7 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def append(self, records: Sequence[JournalRecord]) -> None:
+    def append(self, records: Sequence[JournalRecord | ReviewRecord]) -> None:
         """Write records at the end, durably, before anything is done about them.
 
         Raises:
@@ -100,13 +105,14 @@ class Journal:
 
     def rewrite(
         self,
-        remains_of: Callable[[JournalRecord], JournalRecord | None],
+        remains_of: RemainsOf,
         *,
         holds: Holds,
+        remains_of_review: RemainsOfReview = lambda record: record,
         drops: Callable[[SettingRecord], bool] = lambda _record: False,
         remains_of_task: RemainsOfTask = lambda task, _line_sha256: task,
     ) -> int:
-        """Blank what must go, in place: ``remains_of`` gives what stays of a record, None for nothing of it.
+        """Blank what must go, in place: ``remains_of`` and ``remains_of_review`` give what stays of a record.
 
         A line keeps its length where what stays fits into it, so that the byte ranges of the others hold. What was set
         goes where ``drops`` says so. ``remains_of_task`` gives what stays of a submitted task. Another line that is no
@@ -119,7 +125,7 @@ class Journal:
             return 0
         with self.lock():
             before = self.path.read_bytes().split(b"\n")
-            after = [_rewritten(raw, remains_of, holds, drops, remains_of_task) for raw in before]
+            after = [_rewritten(raw, remains_of, holds, remains_of_review, drops, remains_of_task) for raw in before]
             changed = sum(old != new for old, new in zip(before, after, strict=True))
             if changed:
                 write_whole(self.path, b"\n".join(after))
@@ -130,7 +136,7 @@ class Journal:
         return os_lock(self.path.with_suffix(".lock"), purpose="writing the journal", wait_seconds=_WAIT_SECONDS)
 
     def read(self, *, with_uses: bool = True) -> list[JournalLine]:
-        """Read all records in order; a line that is torn or of another kind is passed over.
+        """Read all records about memories in order; a line that is torn or of another kind is passed over.
 
         Without uses, of which there may be many thousands, it costs next to nothing for them.
 
@@ -183,6 +189,19 @@ class Journal:
             return ""
         return f"{found.st_size}:{found.st_mtime_ns}:{found.st_ino}"
 
+    def read_reviews(self) -> list[ReviewRecord]:
+        """Read all records about drafts in order, each once; a line that is torn or of another kind is passed over.
+
+        Raises:
+            OSError: the file is there but can't be read.
+        """
+        found: dict[str, ReviewRecord] = {}
+        for raw in self._raw_lines():
+            record = decode_review(raw) if b'"review"' in raw else None
+            if record is not None:
+                found.setdefault(record.record_id, record)
+        return list(found.values())
+
     def _raw_lines(self) -> list[bytes]:
         try:
             return self.path.read_bytes().split(b"\n")
@@ -192,7 +211,7 @@ class Journal:
 
 def is_readable(raw: bytes) -> bool:
     """Whether a line of the journal tells something."""
-    return any(decode(raw) is not None for decode in (decode_record, decode_setting, decode_task))
+    return any(decode(raw) is not None for decode in (decode_record, decode_review, decode_setting, decode_task))
 
 
 def decode_setting(raw: bytes) -> SettingRecord | None:
@@ -247,8 +266,9 @@ def decode_record(raw: bytes) -> JournalRecord | None:
 
 def _rewritten(
     raw: bytes,
-    remains_of: Callable[[JournalRecord], JournalRecord | None],
+    remains_of: RemainsOf,
     holds: Holds,
+    remains_of_review: RemainsOfReview,
     drops: Callable[[SettingRecord], bool],
     remains_of_task: RemainsOfTask,
 ) -> bytes:
@@ -259,9 +279,15 @@ def _rewritten(
     if task is not None:
         left = remains_of_task(task, hashlib.sha256(raw).hexdigest())
         return raw if left == task else (b"" if left is None else encode_task(left)).ljust(len(raw))
-    record = decode_record(raw)
+    record: JournalRecord | ReviewRecord | None
+    remains: JournalRecord | ReviewRecord | None
+    if (deed := decode_record(raw)) is not None:
+        record, remains = deed, remains_of(deed)
+    elif (review := decode_review(raw)) is not None:
+        record, remains = review, remains_of_review(review)
+    else:
+        record = remains = None
     if record is not None:
-        remains = remains_of(record)
         if remains == record:
             return raw
         return (b"" if remains is None else _encode(remains)).ljust(len(raw))
@@ -269,7 +295,9 @@ def _rewritten(
     return raw if is_foreign or not raw.strip() else b" " * len(raw)
 
 
-def _encode(record: JournalRecord) -> bytes:
+def _encode(record: JournalRecord | ReviewRecord) -> bytes:
+    if isinstance(record, ReviewRecord):
+        return encode_review(record)
     fields: dict[str, Any] = {
         "format": _FORMAT,
         "id": record.record_id,

@@ -18,10 +18,27 @@ from memory_pipeline.records import (
     Judgement,
     Merge,
     Readiness,
+    ReviewAct,
     ReviewEvent,
+    ReviewRecord,
     ReviewStatus,
 )
 from memory_pipeline.store.connection import immediate
+from memory_pipeline.store.decisions import (
+    Deed,
+    Former,
+    WriteDown,
+    carry_out,
+    carry_out_waiting,
+    keep_record,
+    next_batch,
+    record_of,
+    records_of_former,
+    records_where,
+    standing_rejections,
+    take_back,
+    undoing_of,
+)
 from memory_pipeline.store.extractions import NOT_BY_HAND, SAID, read_entries
 from memory_pipeline.store.memories import read_memories
 
@@ -43,14 +60,13 @@ _REJECTS = "review_status = 'rejected' AND fingerprint IS NOT NULL"
 _QUEUED = f"d.review_status = 'pending' AND d.dropped IS NULL AND ({_IS_SAID})"
 _UNPLACED = "NOT EXISTS (SELECT 1 FROM memory_entries AS m WHERE m.entry_id = e.entry_id)"
 
-#: What a decision changes, and undoing it brings back.
-_DECIDED = (
-    *("review_status", "decided_by", "review_note", "reviewed_at", "deferred_until", "review_log", "fingerprint"),
-    "dropped",
-)
-
-
 _NOT_CARRIED_OUT = "entry_id NOT IN (SELECT entry_id FROM drafts WHERE carried_out IS NOT NULL)"
+
+
+#: A draft whose log tells of decisions that no record tells of.
+_FORMER = """
+    d.review_log <> '[]' AND NOT EXISTS (SELECT 1 FROM review_records AS r WHERE r.entry_id = d.entry_id)
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -175,6 +191,7 @@ class Drafts:
                     for one in judgements
                 ],
             )
+            carry_out_waiting(connection)
 
     def bring_back_deferred(self, *, now: float) -> int:
         """Put deferred drafts whose time has come back into the queue; returns how many."""
@@ -213,7 +230,7 @@ class Drafts:
             return Dropped(by_age=by_age, by_rank=_changes(connection))
 
     def rejections(self) -> list[Rejection]:
-        """Return the fingerprints of what a person rejected, by entry."""
+        """Return the fingerprints of what a person rejected, by entry; first of what no session says here any more."""
         rows = self._connect().execute(
             f"""
             SELECT e.entry_id, e.scope, e.kind, d.fingerprint FROM drafts AS d
@@ -221,10 +238,30 @@ class Drafts:
             WHERE {_REJECTS} ORDER BY e.entry_id
             """
         )
-        return [
-            Rejection(entry_id=row["entry_id"], scope=row["scope"], kind=row["kind"], fingerprint=row["fingerprint"])
-            for row in rows
+        found = [
+            (one.entry_id, one.scope, one.kind, one.fingerprint)
+            for one in standing_rejections(self.waiting_records())
+            if not one.merges
         ]
+        found += [(row["entry_id"], row["scope"], row["kind"], row["fingerprint"]) for row in rows]
+        return [
+            Rejection(entry_id=entry_id, scope=scope, kind=kind, fingerprint=fingerprint)
+            for entry_id, scope, kind, fingerprint in found
+        ]
+
+    def any_fingerprint(self) -> str:
+        """Return a fingerprint that was made here, or that the journal brought; "" without any."""
+        row = (
+            self._connect()
+            .execute(
+                """
+                SELECT fingerprint FROM drafts WHERE fingerprint IS NOT NULL
+                UNION ALL SELECT fingerprint FROM review_records WHERE fingerprint <> '' LIMIT 1
+                """
+            )
+            .fetchone()
+        )
+        return str(row["fingerprint"]) if row else ""
 
     # --- what is shown ---
 
@@ -341,7 +378,9 @@ class Drafts:
                     for one in merges
                 ],
             )
-            return connection.total_changes - before
+            proposed = connection.total_changes - before
+            carry_out_waiting(connection)
+            return proposed
 
     def approved_merges(self) -> list[Merge]:
         """Return the approved proposals that no consolidation carried out yet, in the order of approval."""
@@ -361,81 +400,64 @@ class Drafts:
 
     def decide(
         self,
-        entry_ids: Sequence[str],
+        entries: Sequence[Entry],
         status: ReviewStatus,
         *,
         note: str,
         now: float,
+        write_down: WriteDown,
+        fingerprints: Sequence[str],
         deferred_until: float | None = None,
-        fingerprints: Sequence[str] | None = None,
         seen: Iterable[Draft] = (),
     ) -> Decided:
-        """Store one decision of a person about drafts. One transaction.
+        """Store one decision of a person about drafts. One transaction; nothing is stored that can't be written down.
 
-        ``fingerprints`` are, for a rejection, those of the entries. ``seen`` are drafts as the person saw them: one
-        that stands otherwise by now is left alone. An entry that a curator had set aside may be placed once it is
-        approved.
+        ``fingerprints`` are those of the entries. ``seen`` are drafts as the person saw them: one that stands otherwise
+        by now is left alone. An entry that a curator had set aside may be placed once it is approved.
         """
         seen_as = {draft.entry.entry_id: draft.standing for draft in seen}
-        decided, changed, gone = [], [], []
+        deed = Deed(act=ReviewAct.DECIDE, at=now, status=status, note=note, deferred_until=deferred_until)
+        changed, gone = [], []
+        records: list[ReviewRecord] = []
         with immediate(self._connect()) as connection:
-            batch = int(connection.execute("SELECT coalesce(max(batch), 0) + 1 FROM review_decisions").fetchone()[0])
-            for number, entry_id in enumerate(entry_ids):
-                row = _draft_row(connection, entry_id)
+            batch = next_batch(connection)
+            for entry, fingerprint in zip(entries, fingerprints, strict=True):
+                row = _draft_row(connection, entry.entry_id)
                 if row is None or not row["is_said"]:
-                    gone.append(entry_id)
-                    continue
-                if _standing_of(row) != seen_as.get(entry_id, _standing_of(row)):
-                    changed.append(entry_id)
-                    continue
-                _keep_for_undo(connection, row, batch, now)
-                log = [
-                    *orjson.loads(row["review_log"]),
-                    {"at": now, "status": status, **({"note": note} if note else {})},
-                ]
-                connection.execute(
-                    """
-                    UPDATE drafts SET review_status = ?, decided_by = 'person', review_note = ?, reviewed_at = ?,
-                        deferred_until = ?, review_log = ?, fingerprint = ?, dropped = NULL
-                    WHERE entry_id = ?
-                    """,
-                    (
-                        status,
-                        note or row["review_note"],
-                        now,
-                        deferred_until,
-                        orjson.dumps(log).decode(),
-                        fingerprints[number] if fingerprints else None,
-                        entry_id,
-                    ),
-                )
-                if status is ReviewStatus.APPROVED:
-                    connection.execute("UPDATE entries SET waits = 0 WHERE entry_id = ?", (entry_id,))
-                decided.append(entry_id)
-        return Decided(entry_ids=tuple(decided), changed=tuple(changed), gone=tuple(gone))
+                    gone.append(entry.entry_id)
+                elif _standing_of(row) != seen_as.get(entry.entry_id, _standing_of(row)):
+                    changed.append(entry.entry_id)
+                else:
+                    first = records[0].batch if records else ""
+                    records.append(_do(connection, row, entry, deed, fingerprint, batch=batch, batch_name=first))
+            write_down(records)
+        return Decided(entry_ids=tuple(record.entry_id for record in records), changed=tuple(changed), gone=tuple(gone))
 
-    def note(self, entry_id: str, note: str, *, now: float) -> bool:
+    def note(self, entry: Entry, note: str, *, now: float, write_down: WriteDown, fingerprint: str) -> bool:
         """Store a note of a person's on a draft, and decide nothing; false when it is no longer said, or unknown."""
+        deed = Deed(act=ReviewAct.NOTE, at=now, note=note)
         with immediate(self._connect()) as connection:
-            row = _draft_row(connection, entry_id)
+            row = _draft_row(connection, entry.entry_id)
             if row is None or not row["is_said"]:
                 return False
-            batch = int(connection.execute("SELECT coalesce(max(batch), 0) + 1 FROM review_decisions").fetchone()[0])
-            _keep_for_undo(connection, row, batch, now)
-            log = [*orjson.loads(row["review_log"]), {"at": now, "status": row["review_status"], "note": note}]
-            connection.execute(
-                "UPDATE drafts SET review_note = ?, review_log = ? WHERE entry_id = ?",
-                (note, orjson.dumps(log).decode(), entry_id),
-            )
+            write_down([_do(connection, row, entry, deed, fingerprint, batch=next_batch(connection))])
         return True
 
-    def undo(self, entry_ids: Sequence[str] | None = None, *, seen: Iterable[Draft] = ()) -> list[str]:
+    def undo(
+        self,
+        entry_ids: Sequence[str] | None = None,
+        *,
+        now: float,
+        write_down: WriteDown,
+        seen: Iterable[Draft] = (),
+    ) -> list[str]:
         """Take back a person's last decision or note, with all that were made at once; returns the entries.
 
         With ``entry_ids``, the last one about each of these. What stands otherwise than it was ``seen`` is left alone,
         and so is what a consolidation carried out: that is for the history of the memories to undo.
         """
         seen_as = {draft.entry.entry_id: draft.standing for draft in seen}
+        records: list[ReviewRecord] = []
         with immediate(self._connect()) as connection:
             where = f"batch = (SELECT max(batch) FROM review_decisions WHERE {_NOT_CARRIED_OUT})"
             values = tuple(entry_ids or ())
@@ -451,18 +473,65 @@ class Drafts:
             ).fetchall()
             rows = [row for row in rows if _is_as_seen(connection, row["entry_id"], seen_as)]
             for row in rows:
-                earlier = orjson.loads(row["earlier"])
-                if "waits" in earlier:
-                    connection.execute(
-                        "UPDATE entries SET waits = ? WHERE entry_id = ?", (earlier["waits"], row["entry_id"])
-                    )
-                earlier["review_log"] = orjson.dumps(earlier["review_log"]).decode()
-                connection.execute(
-                    f"UPDATE drafts SET {', '.join(f'{name} = ?' for name in _DECIDED)} WHERE entry_id = ?",
-                    (*(earlier[name] for name in _DECIDED), row["entry_id"]),
-                )
-                connection.execute("DELETE FROM review_decisions WHERE decision_id = ?", (row["decision_id"],))
+                take_back(connection, row)
+                for undone in records_where(connection, "record_id = ?", (row["record_id"],)):
+                    first = records[0].batch if records else ""
+                    records.append(undoing_of(undone, batch=first, now=now))
+                    keep_record(connection, records[-1], is_carried_out=True)
+            write_down(records)
         return [row["entry_id"] for row in rows]
+
+    # --- what the journal tells of it ---
+
+    def known_records(self) -> frozenset[str]:
+        """Return the ids of the journal's records about drafts that are known here."""
+        rows = self._connect().execute("SELECT record_id FROM review_records")
+        return frozenset(row["record_id"] for row in rows)
+
+    def learn_records(self, records: Sequence[ReviewRecord]) -> None:
+        """Take in records of the journal, in its order: carried out where their draft is there, else once it is."""
+        with immediate(self._connect()) as connection:
+            for record in records:
+                keep_record(connection, record, is_carried_out=False)
+            carry_out_waiting(connection)
+
+    def waiting_records(self) -> list[ReviewRecord]:
+        """Return the records that wait for their draft, in the order of the journal."""
+        return records_where(self._connect(), "carried_out = 0")
+
+    def let_stand_for(self, entry_ids: Mapping[str, str]) -> None:
+        """Let records that wait for one entry be about another, which says the same in its place."""
+        with immediate(self._connect()) as connection:
+            connection.executemany(
+                "UPDATE review_records SET entry_id = ? WHERE entry_id = ? AND carried_out = 0",
+                [(now, before) for before, now in entry_ids.items()],
+            )
+
+    def former(self) -> list[Former]:
+        """Return the drafts with decisions that were made before decisions were written down, by id."""
+        found = self._drafts(f"WHERE {_FORMER} ORDER BY d.entry_id")
+        rows = self._connect().execute(f"SELECT d.entry_id, d.fingerprint FROM drafts AS d WHERE {_FORMER}")
+        fingerprints = {row["entry_id"]: row["fingerprint"] for row in rows}
+        return [
+            Former(entry=draft.entry, fingerprint=fingerprints.get(draft.entry.entry_id), merges=draft.merges)
+            for draft in found
+        ]
+
+    def write_former_down(
+        self, former: Mapping[str, Former], *, fingerprints: Mapping[str, str], write_down: WriteDown
+    ) -> None:
+        """Write down decisions from before, once; see former(). ``fingerprints`` are by entry."""
+        with immediate(self._connect()) as connection:
+            rows = connection.execute(f"SELECT d.entry_id FROM drafts AS d WHERE {_FORMER} ORDER BY d.entry_id")
+            records = [
+                record
+                for row in rows.fetchall()
+                if (one := former.get(row["entry_id"])) is not None
+                for record in records_of_former(connection, one, fingerprint=fingerprints[row["entry_id"]])
+            ]
+            for record in records:
+                keep_record(connection, record, is_carried_out=True)
+            write_down(records)
 
     def _drafts(self, tail: str, values: Sequence[object] = ()) -> list[Draft]:
         connection = self._connect()
@@ -529,15 +598,21 @@ def _is_as_seen(connection: sqlite3.Connection, entry_id: str, seen_as: Mapping[
     return entry_id not in seen_as or (row is not None and _standing_of(row) == seen_as[entry_id])
 
 
-def _keep_for_undo(connection: sqlite3.Connection, row: sqlite3.Row, batch: int, now: float) -> None:
-    # Whether a curator set the entry aside is kept too: approving it forgets that.
-    entry = connection.execute("SELECT waits FROM entries WHERE entry_id = ?", (row["entry_id"],)).fetchone()
-    kept = {"review_log": orjson.loads(row["review_log"]), **({"waits": entry["waits"]} if entry else {})}
-    earlier = {name: row[name] for name in _DECIDED} | kept
-    connection.execute(
-        "INSERT INTO review_decisions (batch, entry_id, at, earlier) VALUES (?, ?, ?, ?)",
-        (batch, row["entry_id"], now, orjson.dumps(earlier).decode()),
-    )
+def _do(
+    connection: sqlite3.Connection,
+    row: sqlite3.Row,
+    entry: Entry,
+    deed: Deed,
+    fingerprint: str,
+    *,
+    batch: int,
+    batch_name: str = "",
+) -> ReviewRecord:
+    merges = orjson.loads(row["merges"] or "[]")
+    record = record_of(connection, entry, deed, fingerprint=fingerprint, batch=batch_name, merges=merges)
+    carry_out(connection, row, record, batch=batch)
+    keep_record(connection, record, is_carried_out=True)
+    return record
 
 
 def _changes(connection: sqlite3.Connection) -> int:

@@ -211,6 +211,7 @@ _TEXTS: Mapping[str, Sequence[str]] = {
     "consolidations": ("error",),
     "provider_rests": ("reason",),
     "drafts": ("review_note",),
+    "review_records": ("note",),
     "chronicle": ("reason",),
 }
 
@@ -237,6 +238,9 @@ def _erase_memories(connection: sqlite3.Connection, erasure: Erasure) -> None:
     connection.executemany("DELETE FROM memories WHERE memory_id = ?", gone)
     connection.executemany(
         "DELETE FROM drafts WHERE merges IS NOT NULL AND EXISTS (SELECT 1 FROM json_each(merges) WHERE value = ?)", gone
+    )
+    connection.executemany(
+        "DELETE FROM review_records WHERE EXISTS (SELECT 1 FROM json_each(merges) WHERE value = ?)", gone
     )
     erase_usage(connection, "memory", sorted(erasure.memories))
     connection.executemany(
@@ -289,10 +293,13 @@ def _erase_memories(connection: sqlite3.Connection, erasure: Erasure) -> None:
 
 
 def _erase_entries(connection: sqlite3.Connection, erasure: Erasure) -> None:
-    connection.executemany("DELETE FROM entries WHERE entry_id = ?", [(one,) for one in sorted(erasure.entries)])
+    gone = [(one,) for one in sorted(erasure.entries)]
+    connection.executemany("DELETE FROM entries WHERE entry_id = ?", gone)
+    connection.executemany("DELETE FROM review_records WHERE entry_id = ?", gone)
     # What was decided stays; a decision from before can't be undone any more, since its note would come back.
     for entry_id in sorted(erasure.notes):
         connection.execute("DELETE FROM review_decisions WHERE entry_id = ?", (entry_id,))
+        connection.execute("UPDATE review_records SET note = '' WHERE entry_id = ?", (entry_id,))
         log = connection.execute("SELECT review_log FROM drafts WHERE entry_id = ?", (entry_id,)).fetchone()
         events = [{"at": event["at"], "status": event["status"]} for event in orjson.loads(log[0])] if log else []
         connection.execute(
@@ -329,6 +336,7 @@ def _erase_threads(connection: sqlite3.Connection, erasure: Erasure, now: float)
     gone = [(thread_id,) for thread_id in sorted(erasure.threads)]
     connection.executemany("DELETE FROM entries WHERE thread_id = ?", gone)
     connection.executemany("DELETE FROM extractions WHERE thread_id = ?", gone)
+    connection.executemany("DELETE FROM review_records WHERE thread_id = ?", gone)
     erase_usage(connection, "thread", sorted(erasure.threads))
     connection.executemany("UPDATE ledger SET thread_id = NULL, scope = NULL WHERE thread_id = ?", gone)
     connection.executemany("DELETE FROM chronicle WHERE thread_id = ?", gone)
@@ -370,6 +378,8 @@ def _notes(connection: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
         earlier = orjson.loads(row["earlier"])
         said = [earlier["review_note"], *(event.get("note", "") for event in earlier["review_log"])]
         notes.setdefault(row["entry_id"], {}).update(dict.fromkeys(filter(None, said)))
+    for row in connection.execute("SELECT entry_id, note FROM review_records WHERE note <> ''"):
+        notes.setdefault(row["entry_id"], {})[row["note"]] = None
     return {entry_id: tuple(said) for entry_id, said in notes.items() if said}
 
 

@@ -49,7 +49,12 @@ class ImportedThreads:
         with immediate(self._connect()) as connection:
             connection.execute(f"INSERT OR IGNORE INTO threads ({names}) VALUES ({marks})", tuple(columns.values()))
 
-    def store(self, extraction: Extraction, *, now: float) -> None:
+    def is_extracted(self, thread_id: str, packet_digest: str) -> bool:
+        """Whether what a thread says was extracted from this very packet."""
+        row = self._connect().execute("SELECT source_digest FROM extractions WHERE thread_id = ?", (thread_id,))
+        return any(found["source_digest"] == packet_digest for found in row)
+
+    def store(self, extraction: Extraction, *, packet_digest: str, now: float) -> None:
         """Let the thread say what its packet says. One transaction."""
         with immediate(self._connect()) as connection:
             connection.execute(
@@ -59,4 +64,4 @@ class ImportedThreads:
                 """,
                 (extraction.thread_id, JobState.NO_OUTPUT if extraction.is_empty else JobState.DONE, _DIGEST),
             )
-            store_extraction(connection, extraction, source_digest=_DIGEST, source_updated_at=now, now=now)
+            store_extraction(connection, extraction, source_digest=packet_digest, source_updated_at=now, now=now)

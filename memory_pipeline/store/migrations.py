@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database, Migrations
 
 #: How many steps there are; stands in ``PRAGMA user_version`` once all are applied.
-SCHEMA_VERSION = 12
+SCHEMA_VERSION = 13
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -90,6 +90,11 @@ def schema_steps() -> Migrations:
     @steps()
     def uses(database: Database) -> None:
         for statement in _USES:
+            database.execute(statement)
+
+    @steps()
+    def review_records(database: Database) -> None:
+        for statement in _REVIEW_RECORDS:
             database.execute(statement)
 
     return steps
@@ -524,6 +529,35 @@ _CONCEPTS_OF_SEARCH = (
     """,
     "DELETE FROM search_stale",
     "INSERT INTO search_stale SELECT memory_id FROM memories",
+)
+
+
+_REVIEW_RECORDS = (
+    # What the journal tells of decisions about drafts. One that is not carried out yet waits for its draft: a database
+    # that was made anew reads the journal before the logs.
+    """
+    CREATE TABLE review_records (
+        position INTEGER PRIMARY KEY,
+        record_id TEXT NOT NULL UNIQUE,
+        act TEXT NOT NULL,
+        at REAL NOT NULL,
+        batch TEXT NOT NULL,
+        entry_id TEXT NOT NULL,
+        thread_id TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        scope TEXT NOT NULL,
+        fingerprint TEXT NOT NULL,
+        status TEXT,
+        note TEXT NOT NULL,
+        deferred_until REAL,
+        undoes TEXT,
+        merges TEXT NOT NULL,
+        carried_out INTEGER NOT NULL
+    ) STRICT
+    """,
+    "CREATE INDEX review_records_by_entry ON review_records (entry_id)",
+    "CREATE INDEX review_records_waiting ON review_records (position) WHERE carried_out = 0",
+    "ALTER TABLE review_decisions ADD COLUMN record_id TEXT",
 )
 
 

@@ -122,14 +122,14 @@ def undo_decision(app: App, call: Call) -> documents.DraftList:
     """Take back the last decision or note about one draft."""
     app.review_with_files()
     draft = _open_draft(app, call.path["entry_id"])
-    return _undone(app, app.store.drafts.undo([draft.entry.entry_id]))
+    return _undone(app, app.review().undo([draft.entry.entry_id], seen=[draft]))
 
 
 def undo_last(app: App, call: Call) -> documents.DraftList:
     """Take back the last decision or note, with all that were made at once."""
     del call
     app.review_with_files()
-    return _undone(app, app.store.drafts.undo(None))
+    return _undone(app, app.review().undo())
 
 
 def version_of(draft: Draft) -> str:

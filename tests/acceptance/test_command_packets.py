@@ -175,6 +175,44 @@ def test_an_imported_packet_becomes_drafts_that_wait(machine: Machine, tmp_path:
     assert machine.run("packet", "import", str(path), "--scope", "project:example.org/a").code == 2
 
 
+def test_drafts_of_another_tool_are_shown_with_the_way_to_import_them(machine: Machine, tmp_path: Path) -> None:
+    """Every command about drafts tells of them, none decides them, and the import makes drafts of their session."""
+    folder = machine.state / "memory-drafts"
+    entry = {
+        "id": "d1",
+        "statement": "Tag releases with the wombat prefix.",
+        "label": "new",
+        "review_status": "approved",
+    }
+    theirs = folder / "other-1.json"
+    theirs.write_text(json.dumps({"schema_version": 1, "session_id": "other-1", "draft_entries": [entry]}))
+    (folder / "notes.json").write_text("[]")
+    before = theirs.read_bytes()
+    status = machine.run("drafts", "status")
+    assert "1 drafts that another tool wrote about session other-1" in status.err
+    assert "packet import PACKET.md --scope project:KEY" in status.err
+    (listed,) = machine.run("drafts", "list", "--json").document["of_other_tools"]
+    assert (listed["path"], listed["session_id"], listed["entries"]) == (str(theirs), "other-1", [entry])
+    shown = machine.run("drafts", "list")
+    assert entry["statement"] in shown.out
+    for command in (("list", "--session", "other-1"), ("status", "--session", "other-1")):
+        refused = machine.run("drafts", *command)
+        assert refused.code == 2
+        assert "another tool wrote these 1 drafts" in refused.complaint
+    assert machine.run("run", "--json").code == 0
+    assert theirs.read_bytes() == before
+    path = tmp_path / "in.md"
+    path.write_text(
+        "# Session Packet: other-1\n## Turn 1\n### User Requests\n```text\nFrom now on always tag releases with the "
+        "wombat prefix.\n```\n"
+    )
+    imported = machine.run("packet", "import", str(path), "--scope", "project:example.org/a", "--json").document
+    assert imported["drafts"] == 1
+    assert machine.run("drafts", "list", "--json").document["of_other_tools"] == []
+    assert (folder / "other-1.json.refused").read_bytes() == before
+    assert machine.run("drafts", "list", "--session", "other-1").code == 0
+
+
 def test_a_log_that_turns_up_takes_the_place_of_its_packet(machine: Machine, tmp_path: Path) -> None:
     """What the packet alone said is withdrawn."""
     path = tmp_path / "in.md"

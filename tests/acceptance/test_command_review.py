@@ -87,6 +87,71 @@ def test_ctrl_c_leaves_the_terminal_as_it_was_and_what_was_decided_stays(machine
     assert statuses(machine) == ["approved", "pending", "pending"]
 
 
+def test_ctrl_z_leaves_the_terminal_to_the_shell_and_fg_takes_it_again(machine: Machine) -> None:
+    """Stopped twice, each time the terminal is the shell's as it was; the same draft is shown again, and keys work."""
+    with Terminal(machine, "drafts", "review", in_shell=True) as terminal:
+        terminal.wait_for("3 to review")
+        terminal.press("a")
+        terminal.wait_for("2 to review")
+        reviewing = terminal.modes_now()
+        for times in (1, 2):
+            terminal.press("\x1a")
+            terminal.wait_for("[stopped]")
+            assert terminal.modes_now() == terminal.modes
+            assert terminal.raw.count("\x1b[?1049l") == terminal.raw.count("\x1b[?1049h") == times
+            terminal.press("fg\n")
+            terminal.wait_until_gone("[stopped]")
+            terminal.wait_for("2 to review")
+            assert terminal.modes_now() == reviewing
+        terminal.press("r")
+        terminal.wait_for("1 to review")
+        terminal.press("q")
+        assert terminal.end() == 0
+        assert terminal.modes_now() == terminal.modes
+    assert statuses(machine) == ["approved", "pending", "rejected"]
+
+
+def test_a_note_that_is_being_written_outlives_ctrl_z(machine: Machine) -> None:
+    """What was typed stands there again."""
+    with Terminal(machine, "drafts", "review", in_shell=True) as terminal:
+        terminal.wait_for("3 to review")
+        terminal.press("nask")
+        terminal.wait_for("ask▏")
+        terminal.press("\x1a")
+        terminal.wait_for("[stopped]")
+        terminal.press("fg\n")
+        terminal.wait_until_gone("[stopped]")
+        terminal.wait_for("ask▏")
+        terminal.press(" Kim\r")
+        terminal.wait_for("Note: ask Kim")
+        terminal.press("q")
+        assert terminal.end() == 0
+
+
+def test_a_window_of_another_size_is_drawn_anew(machine: Machine) -> None:
+    """At once and for the new width: no line is wider than the window, and the keys stand at its foot."""
+    with Terminal(machine, "drafts", "review", columns=110) as terminal:
+        assert " │ " not in terminal.wait_for("3 to review")
+        assert "[?] help" in next(line for line in terminal.screen.splitlines() if "[q]uit" in line)
+        terminal.resize(columns=44, lines=30)
+        shown = terminal.wait_for("[a]pprove  [r]eject  [d]efer  [n]ote  [s]kip\n")
+        assert max(map(len, shown.splitlines())) <= 44
+        terminal.press("q")
+        assert terminal.end() == 0
+
+
+def test_a_review_tells_of_drafts_that_another_tool_wrote(machine: Machine) -> None:
+    """Behind the screen, where it can be read, with the way to import them."""
+    theirs = machine.state / "memory-drafts" / "other-1.json"
+    theirs.write_text('{"session_id": "other-1", "draft_entries": [{"id": "d1", "statement": "Tag."}]}')
+    with Terminal(machine, "drafts", "review", columns=400) as terminal:
+        terminal.wait_for("3 to review")
+        terminal.press("q")
+        assert terminal.end() == 0
+        assert "1 drafts that another tool wrote about session other-1" in terminal.raw
+        assert "packet import" in terminal.raw
+
+
 def test_a_lost_terminal_ends_the_review_and_loses_nothing(machine: Machine) -> None:
     """The window is closed in the middle of a note: what was decided before is stored, the note is not."""
     with Terminal(machine, "drafts", "review") as terminal:

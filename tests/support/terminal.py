@@ -21,6 +21,7 @@ import sys
 import termios
 import time
 from contextlib import suppress
+from pathlib import Path
 
 from command import PATIENCE_SECONDS, Machine
 
@@ -28,18 +29,22 @@ _SEQUENCE = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|[@-_])")
 _CLEAR = "\x1b[2J"
 #: Makes the terminal the controlling one, so that Ctrl-C is a signal, and becomes the command.
 _STARTER = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+_SHELL = str(Path(__file__).with_name("tiny_shell.py"))
 
 
 class Terminal:
     """The command in a terminal of its own; leaving its context kills it if it still runs."""
 
-    def __init__(self, machine: Machine, *arguments: str, columns: int = 100, lines: int = 40) -> None:
+    def __init__(
+        self, machine: Machine, *arguments: str, columns: int = 100, lines: int = 40, in_shell: bool = False
+    ) -> None:
+        """Start the command; ``in_shell``, below a shell, so that Ctrl-Z stops it (see tiny_shell.py)."""
         self._near, self._far = pty.openpty()
         fcntl.ioctl(self._far, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
         self.modes = termios.tcgetattr(self._far)
         self._seen = b""
         self._running = subprocess.Popen(
-            [sys.executable, "-c", _STARTER, *machine.words(*arguments)],
+            [sys.executable, *((_SHELL,) if in_shell else ("-c", _STARTER)), *machine.words(*arguments)],
             env=machine.environment | {"TERM": "xterm-256color"},
             cwd=machine.elsewhere,
             stdin=self._far,
@@ -61,6 +66,15 @@ class Terminal:
             self._read(left)
         return self.screen
 
+    def wait_until_gone(self, words: str) -> str:
+        """Wait until the screen shows these words no longer; returns all that it shows."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while words in self.screen:
+            left = deadline - time.monotonic()
+            assert left > 0, f"{words!r} stays; the screen shows:\n{self.screen}"
+            self._read(left)
+        return self.screen
+
     @property
     def screen(self) -> str:
         """What is to be seen now: what was written since the screen was cleared last."""
@@ -75,6 +89,10 @@ class Terminal:
     def send(self, number: signal.Signals) -> None:
         """Send the command a signal."""
         self._running.send_signal(number)
+
+    def resize(self, *, columns: int, lines: int) -> None:
+        """Let the window have another size; the system tells the command by SIGWINCH."""
+        fcntl.ioctl(self._near, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
 
     def end(self) -> int:
         """Wait for the end of the command; returns its exit code."""

@@ -295,7 +295,7 @@ def test_whatever_is_pressed_nothing_is_lost(tmp_path_factory: pytest.TempPathFa
             desk.screen.press(key)
             desk.shows()
         assert len(world.store.drafts.every()) == len(before)
-        while world.store.drafts.undo():
+        while desk.review.undo():
             pass
         assert world.store.drafts.every() == before
     finally:

@@ -74,6 +74,19 @@ def test_the_same_rule_in_another_place_stays_apart() -> None:
 # --- contradiction ---------------------------------------------------------------------------------------------------
 
 
+def test_the_newer_word_supersedes_the_older_in_whatever_words() -> None:
+    """Two directives that settle one slot share no word; of another slot, or under a condition, both stand."""
+    shelf = Shelf()
+    shelf.read(
+        said(1, "Answer in German."),
+        said(2, "Write the docs in English."),
+        said(3, "Reply in English.", condition="in code reviews"),
+        said(4, "以后用英文回答"),
+    )
+    assert shelf.told() == {"Write the docs in English.", "Reply in English.", "以后用英文回答"}
+    assert shelf.of("Answer in German.").superseded_by == shelf.of("以后用英文回答").memory_id
+
+
 def test_the_newer_word_supersedes_and_links() -> None:
     """The older statement stays, superseded, with a link and a reason that names the day."""
     shelf = Shelf()

@@ -72,7 +72,7 @@ def test_undoing_leaves_alone_what_was_decided_since(world: World) -> None:
     assert mine is not None
     world.clock.moment += 60
     review.reject([draft.entry])
-    assert world.store.drafts.undo([draft.entry.entry_id], seen=[mine]) == []
+    assert manual(world).undo([draft.entry.entry_id], seen=[mine]) == []
     now = world.store.drafts.get(draft.entry.entry_id)
     assert now is not None
     assert now.review_status is ReviewStatus.REJECTED
@@ -86,5 +86,5 @@ def test_undoing_an_approval_leaves_set_aside_what_a_curator_had_set_aside(world
     assert world.store.drafts.unjudged("other")[0].is_flagged
     manual(world).approve([draft.entry])
     assert not any(one.is_flagged for one in world.store.drafts.unjudged("other"))
-    world.store.drafts.undo()
+    manual(world).undo()
     assert world.store.drafts.unjudged("other")[0].is_flagged

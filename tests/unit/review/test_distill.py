@@ -97,7 +97,7 @@ def test_an_approved_one_is_carried_out_once_and_can_be_undone(world: World) -> 
     now = world.of(kept.statement)
     assert set(now.entry_ids) == {*kept.entry_ids, *given.entry_ids}
     assert world.of(given.statement).status is MemoryStatus.RETIRED
-    assert world.store.drafts.undo() == []  # what was carried out is for the history to undo
+    assert desk.review.undo() == []  # what was carried out is for the history to undo
     world.undo()
     for _ in range(2):
         assert desk.told() == {BUILD, BUILDS}
@@ -127,7 +127,7 @@ def test_a_rejected_one_does_not_come_back(world: World) -> None:
     assert desk.distill().proposed == 0
     world.run()
     assert desk.told() == {BUILD, BUILDS}
-    world.store.drafts.undo()
+    desk.review.undo()
     assert desk.proposal().review_status is ReviewStatus.PENDING
     assert len(world.store.drafts.queue()) == 1
 
@@ -195,6 +195,15 @@ def test_what_names_other_things_is_never_merged(one: str, other: str) -> None:
     """Other commands, numbers and names are other facts, however alike the sentences are."""
     merges = find_merges([memory(one, number=1), memory(other, number=2)], is_persons=lambda _one: True)
     assert [merge for merge in merges if merge.label is DraftLabel.REFINE] == []
+
+
+def test_directives_that_settle_one_slot_contradict_in_whatever_words() -> None:
+    """Two that share no word are proposed as a conflict; the newer one stays."""
+    older = memory("Answer in German.", number=1, last_confirmed=NOW - DAY)
+    newer = memory("Reply in English.", number=2, last_confirmed=NOW)
+    others = [memory("Write the docs in English.", number=3), memory("Use tabs.", number=4)]
+    (found,) = find_merges([older, *others, newer], is_persons=lambda _m: True)
+    assert (found.label, found.keeps, found.gives_way) == (DraftLabel.CONFLICT, newer.memory_id, (older.memory_id,))
 
 
 def test_a_pinned_one_stays(world: World) -> None:

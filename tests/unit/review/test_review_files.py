@@ -137,7 +137,7 @@ def test_decisions_and_their_undoing_restore_every_byte(cabinet: Cabinet, steps:
             getattr(cabinet.review, action)(meant, note="so it is")
         cabinet.write()
     assert cabinet.files() != before
-    while cabinet.world.store.drafts.undo():
+    while cabinet.review.undo():
         cabinet.write()
     assert cabinet.files() == before
 
@@ -153,7 +153,7 @@ def test_an_edited_file_becomes_the_persons_decision(cabinet: Cabinet) -> None:
     assert cabinet.document()["review_counts"]["approved"] == 1
     assert cabinet.sync.exists()
     assert cabinet.write() == FilesReport()
-    assert cabinet.world.store.drafts.undo() == [draft.entry.entry_id]
+    assert cabinet.review.undo() == [draft.entry.entry_id]
 
 
 def test_a_run_takes_an_edited_file_in_before_anything_is_consolidated(cabinet: Cabinet) -> None:

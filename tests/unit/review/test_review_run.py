@@ -197,7 +197,7 @@ def test_what_is_rejected_after_it_was_remembered_is_told_no_longer(world: World
     desk.review.reject(desk.entries("Use pnpm."))
     desk.pass_on()
     assert desk.told() == {"Squash before merging."}
-    assert world.store.drafts.undo() == [desk.draft("Use pnpm.").entry.entry_id]
+    assert desk.review.undo() == [desk.draft("Use pnpm.").entry.entry_id]
     desk.pass_on()
     assert desk.told() == {"Use pnpm.", "Squash before merging."}
 
@@ -288,7 +288,7 @@ def test_a_decision_and_its_undo_leave_the_draft_as_it_was(world: World) -> None
     desk.review.reject(desk.entries("Use pnpm.", "Squash before merging."))
     desk.review.approve(desk.entries("Use pnpm."), note="after all")
     desk.review.defer(desk.entries("Use pnpm."), days=1)
-    assert [len(world.store.drafts.undo()) for _ in range(4)] == [1, 1, 2, 0]
+    assert [len(desk.review.undo()) for _ in range(4)] == [1, 1, 2, 0]
     assert world.store.drafts.every() == before
 
 
@@ -306,7 +306,7 @@ def test_a_note_with_forgotten_words_goes_and_the_decision_stays(world: World) -
     world.says("thread-a", entry("Use pnpm."))
     desk.run()
     desk.review.approve(desk.entries("Use pnpm."), note="as Zanzibar said")
-    world.store.drafts.note(desk.draft("Use pnpm.").entry.entry_id, "ask Zanzibar again", now=NOW)
+    desk.review.note(desk.draft("Use pnpm.").entry, "ask Zanzibar again")
     stones = Tombstones.of([Tombstone(kind=TombstoneKind.WORDS, value="Zanzibar")], now=NOW)
     kept = world.store.forgetting.kept()
     erasure = erasure_of(kept, stones)
@@ -315,7 +315,7 @@ def test_a_note_with_forgotten_words_goes_and_the_decision_stays(world: World) -
     draft = desk.draft("Use pnpm.")
     assert (draft.review_status, draft.review_note) == (ReviewStatus.APPROVED, "")
     assert [event.note for event in draft.review_log] == ["", ""]
-    assert world.store.drafts.undo() == []
+    assert desk.review.undo() == []
     assert not any("Zanzibar" in text for text in world.store.forgetting.texts())
 
 
@@ -330,4 +330,4 @@ def test_forgetting_an_entry_takes_its_draft(world: World) -> None:
     world.store.forgetting.erase(erasure_of(world.store.forgetting.kept(), stones), now=NOW)
     assert world.store.drafts.get(entry_id) is None
     assert world.store.drafts.rejections() == []
-    assert world.store.drafts.undo() == []
+    assert desk.review.undo() == []
