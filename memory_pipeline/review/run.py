@@ -30,7 +30,7 @@ from memory_pipeline.review.policy import passes, readiness_of
 from memory_pipeline.rollouts.journal import Journal
 from memory_pipeline.rollouts.review_lines import left_of_review
 from memory_pipeline.statements import one_line
-from memory_pipeline.store.drafts import Decided, Dropped, Unjudged
+from memory_pipeline.store.drafts import Decided, Dropped, Rejection, Unjudged
 from memory_pipeline.store.store import Store
 from memory_pipeline.tombstones import TombstoneFolder
 
@@ -226,10 +226,7 @@ class Review:
             return []
         self._find_again(unjudged)
         labeller = Labeller(self._known(), lines_of=self._lines_of)
-        rejected = _Rejected(
-            (one.scope, EntryKind(one.kind), read_fingerprint(one.fingerprint))
-            for one in self._store.drafts.rejections()
-        )
+        rejected = _Rejected(self._store.drafts.rejections())
         return [self._judgement(one, labeller, rejected) for one in unjudged]
 
     def _judgement(self, one: Unjudged, labeller: Labeller, rejected: _Rejected) -> Judgement:
@@ -289,10 +286,11 @@ class _Rejected:
     takes it to be. A fact that they rejected they may still state themselves.
     """
 
-    def __init__(self, rejections: Iterable[tuple[str, EntryKind, Fingerprint]]) -> None:
-        self._fingerprints: dict[tuple[str, bool], list[Fingerprint]] = {}
-        for scope, kind, fingerprint in rejections:
-            self._fingerprints.setdefault((scope, kind in STATED_KINDS), []).append(fingerprint)
+    def __init__(self, rejections: Iterable[Rejection]) -> None:
+        self._fingerprints: dict[tuple[str, bool], list[tuple[str, Fingerprint]]] = {}
+        for one in rejections:
+            told = (one.entry_id, read_fingerprint(one.fingerprint))
+            self._fingerprints.setdefault((one.scope, EntryKind(one.kind) in STATED_KINDS), []).append(told)
 
     def holds(self, entry: Entry) -> bool:
         """Whether an entry says what was rejected in its scope."""
@@ -300,7 +298,8 @@ class _Rejected:
         return any(
             one.covers(entry.statement, entry.condition)
             for sort in {True, is_stated}
-            for one in self._fingerprints.get((entry.scope, sort), ())
+            for entry_id, one in self._fingerprints.get((entry.scope, sort), ())
+            if entry_id != entry.entry_id  # its own rejection is carried out with all else that was decided about it
         )
 
 

@@ -184,7 +184,7 @@ def test_what_a_rejection_held_back_comes_back_when_it_is_taken_back(world: Worl
     desk.review.reject(desk.entries("Use pnpm for packages."))
     desk.run()
     assert [one.decided_by for one in world.store.drafts.every()] == [Decider.PERSON, Decider.REJECTION]
-    world.store.drafts.undo()
+    desk.review.undo()
     desk.run()
     assert world.store.drafts.every() == before
 
