@@ -202,7 +202,16 @@ def in_force_now(config: Config, store: Store) -> InForce:
     Raises:
         StoreError: it can't be read, or what was forgotten can't.
     """
-    return InForce(config, store.settings.every(), TombstoneFolder(config.tombstones_path).current())
+    return in_force_of(config, store.settings.every())
+
+
+def in_force_of(config: Config, rows: Sequence[SettingRecord]) -> InForce:
+    """Return what is in force where these are the stored rows; see in_force_now.
+
+    Raises:
+        StoreError: what was forgotten can't be read.
+    """
+    return InForce(config, rows, TombstoneFolder(config.tombstones_path).current())
 
 
 class Settings:

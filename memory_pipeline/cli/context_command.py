@@ -21,6 +21,7 @@ from memory_pipeline.errors import MemoryPipelineError, UsageError
 if TYPE_CHECKING:
     from memory_pipeline.config import Config
     from memory_pipeline.recall.context import Asked, Context
+    from memory_pipeline.store.glance import Glance
 
 #: A hook of Claude Code is cut off after the two seconds that we have written beside it; starting takes its part.
 _ANSWER_SECONDS = 1.4
@@ -173,15 +174,12 @@ def _give(
     from memory_pipeline.store.glance import Glance
 
     config = place.load()
-    may_use = config.settings.use_memories
-    if not may_use:
-        return None
     glance = Glance(config.database_path)
     try:
         return give_context(
             glance,
             asked,
-            may_use=may_use,
+            may_use=lambda scope: _may_use(config, glance, scope, asked.thread_id),
             now=SystemClock().now(),
             command=place.command,
             fits=_fits_hook if asked.output_format == "claude-hook" else lambda _text: True,
@@ -190,6 +188,15 @@ def _give(
         )
     finally:
         glance.close()
+
+
+def _may_use(config: Config, glance: Glance, scope: str | None, thread_id: str | None) -> bool:
+    """Whether memories may be given there. What was set beside the configuration is loaded only where there is some."""
+    if glance.has_settings() or os.path.exists(config.tombstones_path):  # noqa: PTH110
+        from memory_pipeline.settings import in_force_of
+
+        return in_force_of(config, glance.settings()).may_use(scope=scope, thread_id=thread_id)
+    return config.settings.use_memories
 
 
 def _fits_hook(text: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import threading
 import uuid
@@ -10,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -33,8 +32,9 @@ from memory_pipeline.phase2.baseline import read_workspace_file
 from memory_pipeline.phase2.layout import MEMORY_FILE, SUMMARY_FILE
 from memory_pipeline.phase2.render import as_bytes, render_handbook
 from memory_pipeline.phase2.wording import condition_from, statement_from
+from memory_pipeline.recall.context import Asked, Context, give_context
 from memory_pipeline.recall.here import scope_of_folder
-from memory_pipeline.recall.search import search, weight
+from memory_pipeline.recall.search import search
 from memory_pipeline.recall.usage import record_uses, use_of
 from memory_pipeline.recall.why import ExplainedEntry, explain
 from memory_pipeline.records import (
@@ -49,9 +49,10 @@ from memory_pipeline.records import (
 )
 from memory_pipeline.redact import redact
 from memory_pipeline.rollouts.journal import Journal, record_id_of
+from memory_pipeline.settings import in_force_now
+from memory_pipeline.store.glance import Glance
 from memory_pipeline.store.looking import CantLookError, DatabaseState, look_at
 from memory_pipeline.store.store import Store
-from memory_pipeline.tokens import estimate_tokens
 from memory_pipeline.tombstones import TombstoneFolder
 
 SUMMARY_URI = "memory-pipeline://summary"
@@ -69,53 +70,7 @@ _CLOSED = (
 )
 
 
-class ComposeContext(Protocol):
-    """What composes the context of a task: the scopes are those that may be told."""
-
-    def __call__(
-        self,
-        store: Store,
-        *,
-        scopes: Sequence[str] | None,
-        cwd: str | None,
-        task: str,
-        thread: str | None,
-        budget_tokens: int,
-        now: float,
-    ) -> Mapping[str, Any]:
-        """Return a document that says what is worth knowing."""
-        ...
-
-
-#: Whether memories may be given to a project (None: to a folder that is none's) and to a thread, where it is told.
-MayUse = Callable[[Store, str | None, str | None], bool]
-
-
-def plain_context(
-    store: Store,
-    *,
-    scopes: Sequence[str] | None,
-    cwd: str | None,  # noqa: ARG001 - a part of what a composer is asked
-    task: str,
-    thread: str | None,  # noqa: ARG001
-    budget_tokens: int,
-    now: float,
-) -> Mapping[str, Any]:
-    """Compose a context: what fits the task first, then what is used and recent, until the budget is full."""
-    fitting = [one.memory for one in search(store, task, now=now, limit=MOST_FOUND, scopes=scopes)]
-    others = [one for one in store.memories.every(status=MemoryStatus.ACTIVE) if scopes is None or one.scope in scopes]
-    others.sort(key=lambda memory: (-weight(memory, now=now), memory.memory_id))
-    told: dict[str, dict[str, Any]] = {}
-    left = budget_tokens
-    memories = {memory.memory_id: memory for memory in (*fitting, *others)}
-    for memory in memories.values():
-        line = short_document(memory)
-        cost = estimate_tokens(json.dumps(line, ensure_ascii=False))
-        if cost > left:
-            break
-        told[memory.memory_id] = line
-        left -= cost
-    return {"memories": list(told.values()), "left_out": len(memories) - len(told)}
+_NOTHING_GIVEN = "nothing is remembered that fits, or this thread was given its context before"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -138,19 +93,12 @@ class Answers:
         folder: str,
         clock: Clock | None = None,
         session: str | None = None,
-        compose: ComposeContext = plain_context,
-        may_use: MayUse | None = None,
     ) -> None:
-        """Take where it was started: ``folder`` says which project it is for. ``session`` names one agent's session.
-
-        ``compose`` and ``may_use`` are asked for the context of a task, and whether memories may be given at all.
-        """
+        """Take where it was started: ``folder`` says which project it is for. ``session`` names one agent's session."""
         self._config = config
         self._folder = folder
         self._clock = clock or SystemClock()
         self._session = session or uuid.uuid4().hex
-        self._compose = compose
-        self._may_use = may_use or (lambda _store, _project, _thread: config.settings.use_memories)
         self._told: dict[str, None] = {}  # uses and notes of this session, by the id of their record
         self._notes = 0
         self._telling = threading.Lock()
@@ -244,16 +192,38 @@ class Answers:
     def _context(self, asked: MemoryContext) -> Mapping[str, Any]:
         with self._looking() as store:
             scopes = self._scopes(store, asked.cwd, thread=asked.thread)
-            context = self._compose(
-                store,
-                scopes=scopes,
-                cwd=asked.cwd or self._folder,
-                task=asked.task,
-                thread=asked.thread,
-                budget_tokens=asked.budget_tokens,
+        project = next((scope for scope in scopes or () if scope != USER_SCOPE), None)
+        found = self._given(asked, project)
+        if found is None:
+            return {"memories": [], "left_out": 0, "scopes": scopes, "why": _NOTHING_GIVEN}
+        with self._looking() as store:
+            told = [store.memories.get(one.memory_id) for one in found.told]
+        return {
+            "memories": [short_document(memory) for memory in told if memory is not None],
+            "left_out": sum(found.not_shown.values()),
+            "scopes": scopes,
+        }
+
+    def _given(self, asked: MemoryContext, project: str | None) -> Context | None:
+        glance = Glance(self._config.database_path)
+        try:
+            return give_context(
+                glance,
+                Asked(
+                    cwd="",
+                    task=asked.task,
+                    thread_id=asked.thread,
+                    budget_tokens=asked.budget_tokens,
+                    output_format="mcp",
+                    scope=project,
+                ),
+                may_use=lambda _scope: True,  # asked before
                 now=self._clock.now(),
+                command=lambda words: f"memory-pipeline {words}",
+                on_unrecorded=_note_unrecorded,
             )
-        return {**context, "scopes": scopes or "all"}
+        finally:
+            glance.close()
 
     def _report(self, asked: ReportMemoryUsage) -> Mapping[str, Any]:
         used: list[tuple[str, str]] = []
@@ -324,7 +294,7 @@ class Answers:
                 open.
         """
         project = self._project(store, cwd)
-        if not self._may_use(store, project, thread):
+        if not in_force_now(self._config, store).may_use(scope=project, thread_id=thread):
             raise UsageError("the person has switched the use of memories off here (settings.use_memories)")
         here = [USER_SCOPE, *([project] if project else [])]
         if wanted == "here":
@@ -490,3 +460,7 @@ def _told_as(error: CantLookError) -> StoreError:
     if error.state is DatabaseState.MISSING:
         return StoreError("nothing is remembered yet; `memory-pipeline run` makes memories of the session logs")
     return StoreError(f"the memories can't be read now: {error}; `memory-pipeline doctor` says what to do")
+
+
+def _note_unrecorded(error: StoreError) -> None:
+    logging.getLogger(__name__).warning("%s", error, extra={"action": "mcp", "outcome": "not_recorded"})

@@ -99,7 +99,7 @@ def give_context(
     store: GivesContext,
     asked: Asked,
     *,
-    may_use: bool,
+    may_use: Callable[[str | None], bool],
     now: float,
     command: Callable[[str], str],
     fits: Callable[[str], bool] = lambda _text: True,
@@ -108,21 +108,25 @@ def give_context(
 ) -> Context | None:
     """Return what a task is given, and write down that it was; None when it is to be given nothing.
 
-    A thread is given something once: again only after what it was given is out of its sight. ``may_use`` is the switch:
-    without it nothing is given. ``command`` tells how this program is called, ``fits`` whether a text can be handed
-    over. What can't be written down is given all the same, and passed to ``on_unrecorded``.
+    A thread is given something once: again only after what it was given is out of its sight. ``may_use`` tells of a
+    project, None for none, whether anything may be given there. ``command`` tells how this program is called, ``fits``
+    whether a text can be handed over. What can't be written down is given all the same, and passed to
+    ``on_unrecorded``.
 
     Raises:
         StoreError: the memories can't be read.
     """
-    if not may_use or asked.occasion is Occasion.RESUMED:
+    if asked.occasion is Occasion.RESUMED:
+        return None
+    scope = scope_of_folder(store, asked.cwd) if asked.cwd else asked.scope
+    if not may_use(scope):
         return None
     may_repeat = asked.occasion is Occasion.EMPTIED
     if asked.thread_id is not None and not may_repeat and store.injections.was_given(asked.thread_id):
         return None
     context = compose(
         store.recalled,
-        scope=scope_of_folder(store, asked.cwd) if asked.cwd else asked.scope,
+        scope=scope,
         task=asked.task,
         budget_tokens=asked.budget_tokens,
         now=now,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memory_pipeline.errors import StoreError
 from memory_pipeline.lock import UseLock
@@ -11,6 +12,9 @@ from memory_pipeline.store.connection import connect
 from memory_pipeline.store.injections import Injections
 from memory_pipeline.store.looking import open_to_look
 from memory_pipeline.store.recalled import Recalled
+
+if TYPE_CHECKING:
+    from memory_pipeline.records import SettingRecord
 
 #: How long a statement waits for whoever holds the database, in seconds.
 BUSY_SECONDS = 0.4
@@ -35,6 +39,16 @@ class Glance:
         self._use: UseLock | None = None
         self.recalled = Recalled(lambda: self._reading)
         self.injections = Injections(lambda: self._reading, to_write=self._connect_to_write)
+
+    def has_settings(self) -> bool:
+        """Whether anything was ever set beside the configuration file."""
+        return self._reading.execute("SELECT 1 FROM settings LIMIT 1").fetchone() is not None
+
+    def settings(self) -> list[SettingRecord]:
+        """Return what was set; it is not loaded before it is asked for."""
+        from memory_pipeline.store.settings import read_settings
+
+        return read_settings(self._reading)
 
     def close(self) -> None:
         """Let go of the database."""

@@ -81,7 +81,7 @@ def _given(
             output_format="http",
             scope=scope,
         ),
-        may_use=True,
+        may_use=lambda _scope: True,  # asked before
         now=app.clock.now(),
         command=lambda words: f"memory-pipeline {words}",
         on_unrecorded=_note_unrecorded,

@@ -123,6 +123,16 @@ def test_the_switch_gives_nothing(shop: Machine) -> None:
     assert start(shop) == Ran(code=0, out="", err="")
 
 
+def test_the_nearer_switch_decides_what_is_given(shop: Machine) -> None:
+    """A project that is switched off is given nothing, but a session of it that is switched on is."""
+    assert shop.run("settings", "set", "settings.use_memories", "off", "--project", SHOP).code == 0
+    assert start(shop) == Ran(code=0, out="", err="")
+    assert shop.run("settings", "set", "settings.use_memories", "on", "--thread", thread_id_of(1)).code == 0
+    assert "make lint" in start(shop, thread_id_of(1)).out
+    assert shop.run("settings", "unset", "settings.use_memories", "--project", SHOP).code == 0
+    assert "make lint" in start(shop).out
+
+
 @contextmanager
 def broken_configuration(machine: Machine) -> Iterator[None]:
     """The person's file is no TOML."""

@@ -157,15 +157,41 @@ def test_a_context_stays_in_its_budget(looked_at: Machine) -> None:
     """What fits the task comes first, and what does not fit into the budget is counted."""
 
     async def talk(agent: Agent) -> list[Told]:
-        return [
-            await agent.call("memory_context", task="install packages with pnpm"),
-            await agent.call("memory_context", task="install packages with pnpm", budget_tokens=100),
-        ]
+        budgets = (1500, *range(400, 100, -20))
+        asked = {"task": "install packages with pnpm"}
+        return [await agent.call("memory_context", budget_tokens=budget, **asked) for budget in budgets]
 
-    whole, cut = connect(looked_at, talk, cwd=shop(looked_at))
+    whole, *cut = connect(looked_at, talk, cwd=shop(looked_at))
     assert len(whole.statements) == 2
-    assert (len(cut.statements), cut.document["left_out"]) == (1, 1)
-    assert whole.statements[0] == cut.statements[0] == memory_of(looked_at, "pnpm")["statement"]
+    assert whole.statements[0] == memory_of(looked_at, "pnpm")["statement"]
+    counts = [(len(one.statements), one.document["left_out"]) for one in cut]
+    assert counts == sorted(counts, reverse=True)
+    assert (1, 1) in counts
+    assert counts[-1] == (0, 0)
+    assert next(one for one in cut if len(one.statements) == 1).statements == whole.statements[:1]
+
+
+def test_a_session_is_given_its_context_once(tmp_path: Path) -> None:
+    """Asked again for the same thread there is nothing more; for another one there is."""
+    machine = remembering(tmp_path)
+
+    async def talk(agent: Agent) -> list[Told]:
+        return [await agent.call("memory_context", thread=name) for name in ("one", "one", "two")]
+
+    first, again, other = connect(machine, talk, cwd=shop(machine))
+    assert [len(one.statements) for one in (first, again, other)] == [2, 0, 2]
+    assert "before" in again.document["why"]
+
+
+def test_a_project_that_is_switched_off_is_told_nothing(tmp_path: Path) -> None:
+    """By the same switch as for context; another project is told as ever."""
+    machine = remembering(tmp_path)
+    here = shop(machine)
+    assert machine.run("settings", "set", "settings.use_memories", "off", "--project", str(here)).code == 0
+    assert "switched" in ask(machine, "search_memories", query="pnpm").error
+    assert ask(machine, "memory_context").is_error
+    told = connect(machine, lambda agent: agent.call("memory_context"), cwd=bank(machine))
+    assert told.statements
 
 
 def test_the_resources_tell_the_summary_and_the_handbook_of_this_project(looked_at: Machine) -> None:

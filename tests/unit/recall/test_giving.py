@@ -43,7 +43,12 @@ def give(glance: Glance, thread_id: str | None = "t1", **options: Any) -> Contex
     asked = {"cwd": "/nowhere/at/all", "thread_id": thread_id}
     names = {"occasion", "task", "budget_tokens", "output_format"} & options.keys()
     asked |= {name: options.pop(name) for name in names}
-    known: dict[str, Any] = {"may_use": True, "now": NOW, "command": str, "on_unrecorded": _must_be_recorded}
+    known: dict[str, Any] = {
+        "may_use": lambda _scope: True,
+        "now": NOW,
+        "command": str,
+        "on_unrecorded": _must_be_recorded,
+    }
     return give_context(glance, Asked(**asked), **(known | options))
 
 
@@ -90,7 +95,7 @@ def test_any_other_beginning_is_a_new_session(source: str) -> None:
 
 def test_the_switch_gives_nothing_and_records_nothing(glance: Glance) -> None:
     """So that the session is given something once it is switched on."""
-    assert give(glance, may_use=False) is None
+    assert give(glance, may_use=lambda _scope: False) is None
     assert give(glance) is not None
 
 
@@ -129,7 +134,7 @@ def test_the_record_tells_what_where_and_how_much(glance: Glance) -> None:
     found = give(glance, output_format="claude-hook", task="pnpm")
     assert found is not None
     asked = Asked(cwd=f"/home/sam/{secret}", thread_id="t2")
-    give_context(glance, asked, may_use=True, now=NOW, command=str, on_unrecorded=_must_be_recorded)
+    give_context(glance, asked, may_use=lambda _scope: True, now=NOW, command=str, on_unrecorded=_must_be_recorded)
     newest, first = glance.injections.newest(limit=9)
     assert first.memory_ids == tuple(told.memory_id for told in found.told)
     assert (first.thread_id, first.cwd, first.scope) == ("t1", "/nowhere/at/all", None)
