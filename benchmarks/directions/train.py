@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import re
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +20,9 @@ from pathlib import Path
 
 from benchmarks.rightness.bank import PASSING, STATING, Action, Bank, Phrase, read_bank, with_slots
 from memory_pipeline.directions import own_words, sentences
+from memory_pipeline.directions.clauses import after_lead
 from memory_pipeline.directions.sense import BUCKETS, buckets
+from memory_pipeline.directions.sensed import clauses_of
 
 ROOT = Path(__file__).resolve().parents[2]
 WEIGHTS = ROOT / "memory_pipeline" / "directions" / "sense.weights"
@@ -29,6 +32,7 @@ ROUNDS = 12
 RATE = 0.4
 MARGIN = 1.0
 DECAY = 2e-4
+DRAWN = 24  # sentences of each line of the grammars
 FILLINGS = 10  # of each frame of the bank
 SCALE = 32.0
 
@@ -71,6 +75,7 @@ def main() -> int:
 def examples() -> list[Example]:
     """Return all that is learnt from, in a fixed order. Nothing held out is among it."""
     found = [*_lines_of("lasting", lasts=True), *_lines_of("passing", lasts=False)]
+    found += _drawn()
     found += _prompts()
     found += bank_examples(read_bank("build"), seed=7)
     unique = {one.masked: one for one in found}
@@ -82,6 +87,27 @@ def _lines_of(name: str, *, lasts: bool) -> Iterator[Example]:
         for line in path.read_text(encoding="utf-8").splitlines():
             if line and not line.startswith("#"):
                 yield from _example(line, lasts=lasts, group=line)
+
+
+def _drawn() -> Iterator[Example]:
+    """Sentences drawn from the two grammars."""
+    chance = random.Random(3)
+    for path in (HERE / "grammar.txt", HERE / "grammar_zh.txt"):
+        lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+        named = dict(line.split(" = ") for line in lines if line.startswith("<"))
+        words = {name: tuple(named[name].split("|" if "|" in named[name] else None)) for name in named}
+        for line in lines:
+            if not line.startswith("<"):
+                for _ in range(DRAWN):
+                    yield from _example(_draw(line[2:], words, chance), lasts=line[0] == "+", group=line, weight=0.5)
+
+
+def _draw(line: str, words: dict[str, tuple[str, ...]], chance: random.Random) -> str:
+    """Choose in a line of a grammar: the innermost brackets first, then the words of what is left of them."""
+    while (match := re.search(r"\(([^()]*)\)|(<[a-z]+>)(?![^()]*\))", line)) is not None:
+        chosen = chance.choice(match[1].split("|")) if match[2] is None else chance.choice(words[match[2]])
+        line = line[: match.start()] + chosen + line[match.end() :]
+    return " ".join(line.split())
 
 
 def _prompts() -> Iterator[Example]:
@@ -109,7 +135,7 @@ def _of_prompt(
         if wanted is None or any(all(word.casefold() in folded for word in words) for words in wanted):
             yield from _example(sentence.text, lasts=True, group=group)
         elif not sentence.question and not any(word.casefold() in folded for word in allowed):
-            yield from _example(sentence.text, lasts=False, group=group)
+            yield from _example(sentence.text, lasts=False, group=group, weight=1.5)
 
 
 def bank_examples(bank: Bank, *, seed: int, fillings: int = FILLINGS) -> list[Example]:
@@ -144,8 +170,14 @@ def _any_action(bank: Bank, phrase: Phrase, chance: random.Random) -> Action | N
 
 
 def _example(text: str, *, lasts: bool, group: str, weight: float = 1.0) -> Iterator[Example]:
+    """Yield the sentences of a text; of one that passes, each clause passes too."""
     for sentence in sentences(text):
-        yield Example(masked=sentence.masked, lasts=lasts, group=group, weight=weight)
+        begin = after_lead(sentence.masked, 0, len(sentence.masked))
+        yield Example(masked=sentence.masked[begin:], lasts=lasts, group=group, weight=weight)
+        clauses = list(clauses_of(sentence.masked))
+        if len(clauses) > 1 and not lasts:
+            for first, end in clauses:
+                yield Example(masked=sentence.masked[first:end], lasts=False, group=group, weight=weight)
 
 
 # --- learning --------------------------------------------------------------------------------------------------------

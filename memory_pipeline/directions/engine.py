@@ -11,6 +11,7 @@ from memory_pipeline.directions.english import BARE_CORRECTION, ORDER, TROUBLE
 from memory_pipeline.directions.lazy import Lazy
 from memory_pipeline.directions.marked import marked_directions
 from memory_pipeline.directions.plain import CONFIRMS, confirmed, plain_direction, with_first_half
+from memory_pipeline.directions.sensed import does_not_last, sensed_direction
 from memory_pipeline.directions.statement import Direction
 from memory_pipeline.directions.words import Sentence, both_ends, own_words, sentences
 
@@ -30,11 +31,14 @@ def gives_direction(text: str) -> bool:
     return bool(find_directions(text))
 
 
-def find_directions(text: str) -> tuple[Direction, ...]:
-    """Return the directions of a prompt in its order, each once. What was pasted or quoted gives none."""
+def find_directions(text: str, *, by_patterns_alone: bool = False) -> tuple[Direction, ...]:
+    """Return the directions of a prompt in its order, each once. What was pasted or quoted gives none.
+
+    ``by_patterns_alone``: only those that a pattern knows, for words of which most were not said by a person.
+    """
     if _ONLY_ASKS.fullmatch(text):
         return ()
-    return _find(both_ends(text))
+    return _find(both_ends(text), by_patterns_alone)
 
 
 #: A short request of one sentence, whose words leave no room for a direction: most prompts are such.
@@ -64,13 +68,15 @@ _ONLY_ASKS = Lazy(
 
 
 @lru_cache(maxsize=128)
-def _find(text: str) -> tuple[Direction, ...]:
+def _find(text: str, by_patterns_alone: bool) -> tuple[Direction, ...]:
     company = Company(tuple(sentences(own_words(text))))
     found: dict[str, Direction] = {}
     corrected = False
     before: Sentence | None = None  # the sentence before, while nothing was found in it
     for sentence in company.sentences:
-        directions = _of_sentence(sentence, company, before, corrected=corrected)
+        directions = _known(sentence, company, before, corrected=corrected)
+        if not by_patterns_alone:
+            directions = _sensed(directions, sentence, company, corrected=corrected)
         for each in directions:
             found.setdefault(each.text.casefold(), each)
         before = sentence if not directions else None
@@ -78,8 +84,16 @@ def _find(text: str) -> tuple[Direction, ...]:
     return tuple(found.values())
 
 
-def _of_sentence(sentence: Sentence, company: Company, before: Sentence | None, *, corrected: bool) -> list[Direction]:
-    """The directions of one sentence, or the one of the sentence ``before`` when this one says that it holds."""
+def _sensed(known: list[Direction], sentence: Sentence, company: Company, *, corrected: bool) -> list[Direction]:
+    """What the words of a sentence, taken together, make of what patterns know of it."""
+    if known:
+        return [each for each in known if not does_not_last(each.text.lower())]
+    sensed = sensed_direction(sentence, company, corrected=corrected)
+    return [sensed] if sensed is not None else []
+
+
+def _known(sentence: Sentence, company: Company, before: Sentence | None, *, corrected: bool) -> list[Direction]:
+    """The directions of one sentence that patterns know, or the one of the sentence ``before`` when this one says that it holds."""
     marked = [
         each for each in marked_directions(sentence, corrected=corrected) if not _POINTS_ONLY.match(each.text.lower())
     ]

@@ -1,0 +1,118 @@
+"""Directions that no pattern knows: clauses whose words, taken together, sound as if they last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from memory_pipeline.directions import chinese_plain, english_words
+from memory_pipeline.directions.clauses import CJK, MEANT_TO_BE_BUILT, SENTENCE_MAX_CHARS, after_lead, is_asked
+from memory_pipeline.directions.company import Company
+from memory_pipeline.directions.english import CORRECTION, ORDER, REPORTED, TROUBLE, UNSURE
+from memory_pipeline.directions.lazy import Lazy
+from memory_pipeline.directions.segments import cut
+from memory_pipeline.directions.sense import sense
+from memory_pipeline.directions.statement import Direction, says_enough, state
+from memory_pipeline.directions.words import Sentence
+from memory_pipeline.records import EntryKind
+
+#: How sure it must be that a clause lasts. Chosen by cross-validation: see benchmarks/directions/README.md.
+SURE = 0.0
+#: The same beside a request in the same prompt, for what is worded like an order; and for a clause beside one in a sentence.
+SURE_BESIDE_A_REQUEST = 0.4
+#: How sure it must be that a clause does not last, for what a pattern found in it not to count.
+SURE_NOT = -0.9
+
+_Span = tuple[int, int]
+
+
+def sensed_direction(sentence: Sentence, company: Company, *, corrected: bool) -> Direction | None:
+    """Return the direction of a sentence in which no pattern found one; None when it does not sound as if it lasts."""
+    masked = sentence.masked
+    if len(masked) > SENTENCE_MAX_CHARS or masked.endswith((":", "：")) or is_asked(sentence):
+        return None
+    if MEANT_TO_BE_BUILT.search(masked) or company.says_how_to_answer(sentence):
+        return None
+    span = _lasting_span(masked, beside_a_request=company.has_task_beside(sentence), in_spec=company.builds)
+    if span is None:
+        return None
+    begin, end = span
+    clause = masked[begin:end]
+    if UNSURE.search(clause) or REPORTED.search(clause) or TROUBLE.search(clause):
+        return None
+    correction = corrected or CORRECTION.match(masked) is not None
+    return state(sentence, begin, end, kind=_kind_of(clause), correction=correction)
+
+
+def does_not_last(masked: str) -> bool:
+    """Whether a clause sounds so much like the moment that no pattern makes it last."""
+    return sense(masked) < SURE_NOT
+
+
+def _lasting_span(masked: str, *, beside_a_request: bool, in_spec: bool) -> _Span | None:
+    """The longest run of clauses that last; what leads into it is passed over."""
+    clauses = list(clauses_of(masked))
+    if not clauses:
+        return None
+    whole = (clauses[0][0], clauses[-1][1])
+    asked = [_is_task(masked[begin:end]) for begin, end in clauses]
+    if not any(asked) and _lasts(masked[slice(*whole)], beside_a_request=beside_a_request, in_spec=in_spec):
+        return whole
+    if len(clauses) == 1:
+        return None
+    beside_a_request = beside_a_request or any(asked)
+    lasting = [_lasts(masked[begin:end], beside_a_request=beside_a_request, in_spec=in_spec) for begin, end in clauses]
+    runs = list(_runs([holds and not task for holds, task in zip(lasting, asked, strict=True)]))
+    if not runs:
+        return None
+    first, last = max(runs, key=lambda run: clauses[run[1]][1] - clauses[run[0]][0])
+    return clauses[first][0], clauses[last][1]
+
+
+def _lasts(clause: str, *, beside_a_request: bool, in_spec: bool) -> bool:
+    """Whether a clause surely lasts; beside a request what reads like an order must be surer, since it may belong to it."""
+    points = english_words.MOMENT.search(clause) or english_words.POINTS_BACK.search(clause) or _POINTS.search(clause)
+    if in_spec or points or (beside_a_request and (ORDER.match(clause) or not says_enough(clause, words=3))):
+        return sense(clause) > SURE_BESIDE_A_REQUEST
+    return sense(clause) > SURE
+
+
+def clauses_of(masked: str) -> Iterator[_Span]:
+    """Yield where the clauses of a sentence begin and end, without what leads into them."""
+    for start, end in cut(masked):
+        begin = after_lead(masked, start, end)
+        if begin < end:
+            yield begin, end
+
+
+_POINTS = Lazy(r"\b(?:for|over|of|with|to) (?:this|it|that|them)\b|这个(?!项目|仓库|库|工程)|这次|这里|那个|这段")
+
+
+def _is_task(clause: str) -> bool:
+    patterns = chinese_plain.TASK if CJK.search(clause) else english_words.TASK
+    return patterns.match(clause) is not None and sense(clause) < SURE
+
+
+def _runs(flags: list[bool]) -> Iterator[tuple[int, int]]:
+    start: int | None = None
+    for index, flag in enumerate([*flags, False]):
+        if flag and start is None:
+            start = index
+        elif not flag and start is not None:
+            yield start, index - 1
+            start = None
+
+
+_DECIDES = Lazy(
+    r"\b(?:decided|settled on|agreed on|chose|chosen|opted|verdict|decision|going with|we'll (?:go|use|stay)|it is for)\b"
+    r"|决定|定了|敲定|选定|选了"
+)
+_BINDS = Lazy(
+    r"\b(?:i|i'm|i'd|my|me|you|your|please|always|never|must|should|don't|no|not|only|stop|avoid|use|prefer)\b"
+    r"|要|别|请|不|用|我(?!们)|你|尽量|统一|一律|必须"
+)
+
+
+def _kind_of(clause: str) -> EntryKind:
+    if _DECIDES.search(clause):
+        return EntryKind.DECISION
+    return EntryKind.PREFERENCE if _BINDS.search(clause) else EntryKind.KNOWLEDGE
