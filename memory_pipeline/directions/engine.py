@@ -11,7 +11,7 @@ from memory_pipeline.directions.english import BARE_CORRECTION, ORDER, TROUBLE
 from memory_pipeline.directions.lazy import Lazy
 from memory_pipeline.directions.marked import marked_directions
 from memory_pipeline.directions.plain import CONFIRMS, confirmed, plain_direction, with_first_half
-from memory_pipeline.directions.sensed import does_not_last, sensed_direction
+from memory_pipeline.directions.sensed import does_not_last, sensed_direction, whole_of
 from memory_pipeline.directions.statement import Direction
 from memory_pipeline.directions.words import Sentence, both_ends, own_words, sentences
 
@@ -87,7 +87,8 @@ def _find(text: str, by_patterns_alone: bool) -> tuple[Direction, ...]:
 def _sensed(known: list[Direction], sentence: Sentence, company: Company, *, corrected: bool) -> list[Direction]:
     """What the words of a sentence, taken together, make of what patterns know of it."""
     if known:
-        return [each for each in known if not does_not_last(each.text.lower())]
+        kept = [each for each in known if not does_not_last(each.text.lower())]
+        return [whole_of(kept[0], sentence)] if len(kept) == 1 else kept
     sensed = sensed_direction(sentence, company, corrected=corrected)
     return [sensed] if sensed is not None else []
 

@@ -43,6 +43,35 @@ def sensed_direction(sentence: Sentence, company: Company, *, corrected: bool) -
     return state(sentence, begin, end, kind=_kind_of(clause), correction=correction)
 
 
+def whole_of(found: Direction, sentence: Sentence) -> Direction:
+    """A direction with the clauses around it that go on with it: "stop using tox, it's nox now", "to release: bump, tag"."""
+    masked = sentence.masked
+    place = sentence.text.find(found.text)
+    if place < 0 or found.text.endswith(":"):
+        return found
+    first, last = place, place + len(found.text)
+    for begin, end in clauses_of(masked):
+        if begin >= last and _goes_on(masked[last:begin], masked[begin:end]) and sense(masked[first:end]) > SURE:
+            last = end
+    if last == place + len(found.text):
+        return found
+    return state(sentence, first, last, kind=found.kind, correction=found.correction) or found
+
+
+_GOES_ON = Lazy(
+    r"(?:it's|it is|we're|we are|we have|that's|we|the project|so no more|not|never|only|use|and|no|as|except|because|since|in any|any"
+    r"|don't|nobody)\b|改用|现在|我们|不|再|最后|然后|而|只|因为"
+)
+
+
+def _goes_on(between: str, clause: str) -> bool:
+    """Whether a clause that follows another in the same breath says more about it, and asks for nothing by itself."""
+    return len(between) <= _LONGEST_JOINT and _GOES_ON.match(clause) is not None and not _is_task(clause)
+
+
+_LONGEST_JOINT = 6
+
+
 def does_not_last(masked: str) -> bool:
     """Whether a clause sounds so much like the moment that no pattern makes it last."""
     return sense(masked) < SURE_NOT

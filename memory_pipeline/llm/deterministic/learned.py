@@ -111,7 +111,7 @@ def _mended(task: SessionTask, run: list[int]) -> EntryDraft | None:
     edits = [step for step in between if step.edited]
     files = list(dict.fromkeys(path for step in edits for path in step.paths))[:_MOST_FILES]
     symptom = _symptom(task, run)
-    told = _told_fix(task, files, since=first.rows[0])
+    told = _told_fix(task, files, since=first.rows[0]) or _told_cause(task, since=first.rows[0])
     helped = [
         s
         for s in between
@@ -186,6 +186,37 @@ def _told_fix(task: SessionTask, files: list[str], *, since: int) -> tuple[Evide
                 and not commands_the_reader(text)
             ):
                 return row, text
+    return None
+
+
+_TELLS_CAUSE = re.compile(
+    r"\b(?:because|caused by|causes?\b|causing|culprit|reason|turn(?:s|ed) out|due to|since\b(?! (?:yesterday|then|last|the last))"
+    r"|(?:problem|issue|bug|trouble) (?:was|is)|found the (?:problem|issue|bug|reason)|what happened|why|could not work|so i\b)"
+    r"|原因|因为|由于|问题(?:是|在于|出在)|导致|根因|缘故",
+    re.IGNORECASE,
+)
+_TELLS_REMEDY = re.compile(
+    r"\b(?:fix\w*|chang\w+|replac\w+|add\w*|remov\w+|mov\w+|set|solved|so i|i (?!looked|checked|read)\w+(?:ed|t|ade?|an)\b|now)\b"
+    r"|解决|修复|改|换|加|之后",
+    re.IGNORECASE,
+)
+_MOST_TOLD_CHARS = 170
+
+
+def _told_cause(task: SessionTask, *, since: int) -> tuple[EvidenceRow, str] | None:
+    """What the last answer says of why it failed, with what follows when that tells the remedy, and its row."""
+    for row in reversed(task.answers):
+        if row.number <= since:
+            return None
+        told = [sentence for sentence in sentences(plain_answer(row)) if not sentence.question]
+        for index, sentence in enumerate(told):
+            text = one_line(sentence.text, 400)
+            if len(text) > _MOST_TOLD_CHARS or not _TELLS_CAUSE.search(text) or commands_the_reader(text):
+                continue
+            after = one_line(told[index + 1].text, 400) if index + 1 < len(told) else ""
+            both = f"{text}; {after}"
+            fits = len(both) <= _MOST_TOLD_CHARS and _TELLS_REMEDY.search(after) and not commands_the_reader(after)
+            return row, both if fits else text
     return None
 
 
