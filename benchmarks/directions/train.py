@@ -33,6 +33,8 @@ RATE = 0.4
 MARGIN = 1.0
 DECAY = 2e-4
 DRAWN = 24  # sentences of each line of the grammars
+PAIRS = 900
+PAIRED_CHARS = 50
 FILLINGS = 10  # of each frame of the bank
 SCALE = 32.0
 
@@ -78,8 +80,18 @@ def examples() -> list[Example]:
     found += _drawn()
     found += _prompts()
     found += bank_examples(read_bank("build"), seed=7)
+    found += _pairs([one for one in found if not one.lasts and len(one.masked) < PAIRED_CHARS])
     unique = {one.masked: one for one in found}
     return list(unique.values())
+
+
+def _pairs(passing: Sequence[Example]) -> Iterator[Example]:
+    """Two things that pass, said in one breath, pass as well."""
+    chance = random.Random(13)
+    for _ in range(PAIRS):
+        one, other = chance.sample(passing, k=2)
+        joint = "，" if one.masked[-1:] >= "\u3000" else chance.choice((", ", ", ", " and ", ", then ", ", it's "))
+        yield Example(masked=one.masked + joint + other.masked, lasts=False, group=one.group, weight=0.5)
 
 
 def _lines_of(name: str, *, lasts: bool) -> Iterator[Example]:
@@ -133,9 +145,9 @@ def _of_prompt(
     for sentence in sentences(own_words(prompt)):
         folded = sentence.text.casefold()
         if wanted is None or any(all(word.casefold() in folded for word in words) for words in wanted):
-            yield from _example(sentence.text, lasts=True, group=group)
+            yield from _example(sentence.text, lasts=True, group=group, weight=2.0)
         elif not sentence.question and not any(word.casefold() in folded for word in allowed):
-            yield from _example(sentence.text, lasts=False, group=group, weight=1.5)
+            yield from _example(sentence.text, lasts=False, group=group, weight=3.0)
 
 
 def bank_examples(bank: Bank, *, seed: int, fillings: int = FILLINGS) -> list[Example]:

@@ -16,11 +16,16 @@ from memory_pipeline.directions.words import Sentence
 from memory_pipeline.records import EntryKind
 
 #: How sure it must be that a clause lasts. Chosen by cross-validation: see benchmarks/directions/README.md.
-SURE = 0.0
-#: The same beside a request in the same prompt, for what is worded like an order; and for a clause beside one in a sentence.
-SURE_BESIDE_A_REQUEST = 0.4
+SURE = -0.2
+#: The same where it may belong to what is asked for: it points at something, is short, or describes what is built.
+SURE_BESIDE_A_REQUEST = 0.3
+#: The same for an order beside a request.
+SURE_OF_AN_ORDER = 0.9
 #: How sure it must be that a clause does not last, for what a pattern found in it not to count.
 SURE_NOT = -0.9
+
+#: A rule in two halves may be surer than either of them, by so much.
+_HALVES_MAY_FALL_SHORT_BY = 0.4
 
 _Span = tuple[int, int]
 
@@ -37,10 +42,25 @@ def sensed_direction(sentence: Sentence, company: Company, *, corrected: bool) -
         return None
     begin, end = span
     clause = masked[begin:end]
-    if UNSURE.search(clause) or REPORTED.search(clause) or TROUBLE.search(clause):
+    if UNSURE.search(clause) or _OTHERS_SAY.search(clause):
+        return None
+    if _HEADS_A_TASK.match(clause) or _DO_IT_NOW.search(clause):
+        return None
+    if english_words.reports(clause) and sense(clause) < SURE_OF_AN_ORDER:
+        return None
+    if (REPORTED.search(clause) or TROUBLE.search(clause) or _is_task(clause)) and sense(clause) < SURE_BESIDE_A_REQUEST:
         return None
     correction = corrected or CORRECTION.match(masked) is not None
     return state(sentence, begin, end, kind=_kind_of(clause), correction=correction)
+
+
+#: What others say or write is passed on, not laid down.
+_OTHERS_SAY = Lazy(
+    r"\b(?:docs?|documentation|readme|articles?|blog|posts?|manual|errors?|logs?|messages?|linter|compiler|output|tutorial|website"
+    r"|page|ticket|issue|file|he|she|they|it|people|someone|vendor|support|customers?|users?|internet|stack ?overflow|chatgpt|answer)"
+    r"(?: \w+)? (?:says?|said|claims?|claimed|recommends?|suggests?|mentions?|tells|told|writes|wrote|insists?|complains?|warns?)\b"
+    r"|according to (?!our|my|the team)|(?:文档|日志|报错|提示|他们?|她|网上|客户|教程|文章)[^，]{0,3}(?:说|写|建议|推荐|提示)"
+)
 
 
 def whole_of(found: Direction, sentence: Sentence) -> Direction:
@@ -85,7 +105,8 @@ def _lasting_span(masked: str, *, beside_a_request: bool, in_spec: bool) -> _Spa
     whole = (clauses[0][0], clauses[-1][1])
     asked = [_is_task(masked[begin:end]) for begin, end in clauses]
     if not any(asked) and _lasts(masked[slice(*whole)], beside_a_request=beside_a_request, in_spec=in_spec):
-        return whole
+        surest = max(sense(masked[begin:end]) for begin, end in clauses)
+        return whole if surest > SURE - _HALVES_MAY_FALL_SHORT_BY else None
     if len(clauses) == 1:
         return None
     beside_a_request = beside_a_request or any(asked)
@@ -100,15 +121,19 @@ def _lasting_span(masked: str, *, beside_a_request: bool, in_spec: bool) -> _Spa
 def _lasts(clause: str, *, beside_a_request: bool, in_spec: bool) -> bool:
     """Whether a clause surely lasts; beside a request what reads like an order must be surer, since it may belong to it."""
     points = english_words.MOMENT.search(clause) or english_words.POINTS_BACK.search(clause) or _POINTS.search(clause)
-    if in_spec or points or (beside_a_request and (ORDER.match(clause) or not says_enough(clause, words=3))):
-        return sense(clause) > SURE_BESIDE_A_REQUEST
+    value = sense(clause)
+    if beside_a_request and not CJK.search(clause) and ORDER.match(clause) and not english_words.LASTS.search(clause):
+        return value > SURE_OF_AN_ORDER
+    if in_spec or points or (beside_a_request and not says_enough(clause, words=3)):
+        return value > SURE_BESIDE_A_REQUEST
     return sense(clause) > SURE
 
 
 def clauses_of(masked: str) -> Iterator[_Span]:
     """Yield where the clauses of a sentence begin and end, without what leads into them."""
+    head = after_lead(masked, 0, len(masked))
     for start, end in cut(masked):
-        begin = after_lead(masked, start, end)
+        begin = after_lead(masked, max(start, head), end)
         if begin < end:
             yield begin, end
 
@@ -118,7 +143,12 @@ _POINTS = Lazy(r"\b(?:for|over|of|with|to) (?:this|it|that|them)\b|这个(?!项�
 
 def _is_task(clause: str) -> bool:
     patterns = chinese_plain.TASK if CJK.search(clause) else english_words.TASK
-    return patterns.match(clause) is not None and sense(clause) < SURE
+    names_it = patterns.match(clause) or _HEADS_A_TASK.match(clause)
+    return names_it is not None and sense(clause) < SURE_BESIDE_A_REQUEST
+
+
+_DO_IT_NOW = Lazy(r"一下$")
+_HEADS_A_TASK = Lazy(r"(?:(?:the|your|my|first|second|third|next|last|another) )+(?:task|job|todo|step|ticket|issue|bug)\b")
 
 
 def _runs(flags: list[bool]) -> Iterator[tuple[int, int]]:
