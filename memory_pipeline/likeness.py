@@ -460,39 +460,37 @@ def _chosen(reading: _Reading) -> _Choice | None:
         return None
     if any(_stem(word) not in _ANYWHERE for word in reading.place - tools):
         return None
-    others = [word for word in reading.words - tools - reading.place if word not in _SAID_OF_CHOICES and not _CJK.match(word)]
+    others = [
+        word for word in reading.words - tools - reading.place if word not in _SAID_OF_CHOICES and not _CJK.match(word)
+    ]
     if len(others) > _MOST_OTHER_WORDS or any(map(_is_exact, others)):
         return None
     left = _left(reading.plain, tools) | (reading.refused & tools)
     return _Choice(family=families.pop(), tools=(tools - left) or tools)
 
 
-_SOMEWHERE = re.compile(r"测试|线上|生产|前端|后端|脚本|本地|开发环境|服务里|模块|\b(?:tests?|production|prod|local(?:ly)?|scripts?)\b(?! runner)")
+_SOMEWHERE = re.compile(
+    r"测试|线上|生产|前端|后端|脚本|本地|开发环境|服务里|模块"
+    r"|\b(?:tests?|production|prod|local(?:ly)?|scripts?)\b(?! runner)"
+)
 
 #: Whoever tells of a choice may say a word or two more.
 _MOST_OTHER_WORDS = 3
 
-_ANYWHERE = frozenset(
-    map(
-        _stem,
-        """
-        project projects repo repository codebase code package packages dependencies dependency everything anything general
-        now good future here team place favour new work us me everyone installing builds scripts
-        """.split(),
-    )
-) | _WHAT_TOOLS_DO
-_SAID_OF_CHOICES = frozenset(
-    map(
-        _stem,
-        """
-        switched moved migrated replaced dropped changed swapped gone deprecated banned history dead retired happier better tool
-        tools standard convention default preference favourite choice preferred back actually correction sorry wrong mind week
-        month year today yesterday recently longer more time people everyone nobody company house stack runs works working built
-        what about said say says told out we're it's that's isn't there's which when something like change plan again still already
-        land shop pinned settled final decision agreed picked take took taken go going goes went stays remain fan expects noted
-        """.split(),
-    )
-)
+_ANYWHERE_WORDS = """
+project projects repo repository codebase code package packages dependencies dependency everything anything
+general now good future here team place favour new work us me everyone installing builds scripts
+"""
+_ANYWHERE = frozenset(map(_stem, _ANYWHERE_WORDS.split())) | _WHAT_TOOLS_DO
+_SAID_OF_CHOICES_WORDS = """
+switched moved migrated replaced dropped changed swapped gone deprecated banned history dead retired happier
+better tool tools standard convention default preference favourite choice preferred back actually correction sorry
+wrong mind week month year today yesterday recently longer more time people everyone nobody company house stack
+runs works working built what about said say says told out we're it's that's isn't there's which when something
+like change plan again still already land shop pinned settled final decision agreed picked take took taken go
+going goes went stays remain fan expects noted
+"""
+_SAID_OF_CHOICES = frozenset(map(_stem, _SAID_OF_CHOICES_WORDS.split()))
 
 
 def _left(plain: str, tools: frozenset[str]) -> frozenset[str]:
@@ -501,8 +499,10 @@ def _left(plain: str, tools: frozenset[str]) -> frozenset[str]:
 
 
 _LEAVES = (
-    r"(?:\b(?:from|than|over|replaced|replace|replaces|dropped|drop|ditch|ditched|forget|left|leave|leaving|retired|removed|away from"
+    r"(?:\b(?:from|than|over|replaced|replace|replaces|dropped|drop|ditch|ditched|forget|left|leave"
+    r"|leaving|retired|removed|away from"
     r"|no more|no longer|off|of|about|instead-of|using|used)|从|代替|替代|取代|替换|弃用|淘汰|放弃|之前说的)\s*{tool}\b"
-    r"|\b{tool}\s*(?:(?:is|was|has been|turned|got|are)\b[\w ]{{0,20}}\b(?:gone|out|history|deprecated|dropped|dead|retired|banned"
+    r"|\b{tool}\s*(?:(?:is|was|has been|turned|got|are)\b[\w ]{{0,20}}\b(?:gone|out|history|deprecated"
+    r"|dropped|dead|retired|banned"
     r"|removed|badly|over|replaced)|dont|不用了|作废|弃用|淘汰|已经不用|去掉|不能用|早就)"
 )

@@ -1,14 +1,17 @@
 """Learns the weights of ``memory_pipeline/directions/sense.py`` from labelled sentences.
 
-Run in the repository: python -m benchmarks.directions.train [--check | --judge]. Without an option the weights are written; --check
-says whether the packaged ones are what this gives, and --judge how well it does on families and lines that it did not learn from.
+Run in the repository: python -m benchmarks.directions.train [--check | --judge]. Without an option the weights are
+written; --check says whether the packaged ones are what this gives, and --judge how well it does on families and lines
+that it did not learn from.
 
-A linear model with hinge loss, averaged over its way; additions and multiplications alone, so that every machine gets the same bytes.
+A linear model with hinge loss, averaged over its way. It needs no more than sums, products and square roots, so that
+every machine gets the same bytes.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import random
 import re
 import sys
@@ -53,10 +56,14 @@ class Example:
 
 def main() -> int:
     """Train, and write, compare or judge."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.directions.train", description=(__doc__ or "").partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.directions.train", description=(__doc__ or "").partition("\n")[0]
+    )
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--check", action="store_true", help="compare with the packaged weights; exit 1 if they differ")
-    what.add_argument("--judge", action="store_true", help="cross-validate, and judge the held-out part of the phrase bank")
+    what.add_argument(
+        "--judge", action="store_true", help="cross-validate, and judge the held-out part of the phrase bank"
+    )
     options = parser.parse_args()
     if options.judge:
         _judge()
@@ -64,7 +71,9 @@ def main() -> int:
     made = packed(train(examples()))
     if options.check:
         same = WEIGHTS.read_bytes() == made
-        print("the packaged weights are what the examples give" if same else "the packaged weights are others: train anew")
+        print(
+            "the packaged weights are what the examples give" if same else "the packaged weights are others: train anew"
+        )
         return 0 if same else 1
     WEIGHTS.write_bytes(made)
     print(f"{WEIGHTS}: {len(made)} bytes")
@@ -124,8 +133,8 @@ def _draw(line: str, words: dict[str, tuple[str, ...]], chance: random.Random) -
 
 def _prompts() -> Iterator[Example]:
     """What the tests of directions hold: lines that last, lines that don't, and prompts of several sentences."""
-    from direction_prompts import AT_LENGTH, LASTING_IN_CHINESE, LASTING_IN_ENGLISH, PASSING as PASSING_LINES
-    from direction_prompts import lines, prompts
+    from direction_prompts import AT_LENGTH, LASTING_IN_CHINESE, LASTING_IN_ENGLISH, lines, prompts
+    from direction_prompts import PASSING as PASSING_LINES
 
     for block in (LASTING_IN_ENGLISH, LASTING_IN_CHINESE):
         for line in lines(block):
@@ -141,7 +150,7 @@ def _prompts() -> Iterator[Example]:
 def _of_prompt(
     prompt: str, *, wanted: list[list[str]] | None, group: str, allowed: Iterable[str] = ()
 ) -> Iterator[Example]:
-    """Yield the sentences of a prompt; ``wanted`` None: each of them lasts. One that may be found or not is left out."""
+    """Yield the sentences of a prompt; ``wanted`` None: each of them lasts. What may be found is left out."""
     for sentence in sentences(own_words(prompt)):
         folded = sentence.text.casefold()
         if wanted is None or any(all(word.casefold() in folded for word in words) for words in wanted):
@@ -208,7 +217,7 @@ def train(learnt: Sequence[Example]) -> list[float]:
         for index in order:
             found, sign, weight = shown[index]
             step += 1
-            value = 1.0 / len(found) ** 0.5
+            value = 1.0 / math.sqrt(len(found))
             if sign * value * sum(weights[bucket] for bucket in found) >= MARGIN:
                 continue
             change = rate * weight * sign * value
@@ -227,7 +236,7 @@ def packed(weights: Sequence[float]) -> bytes:
 def judged(weights: Sequence[float], masked: str) -> float:
     """Judge a clause by weights that are not packaged."""
     found = buckets(masked)
-    return sum(weights[bucket] for bucket in found) / len(found) ** 0.5
+    return sum(weights[bucket] for bucket in found) / math.sqrt(len(found))
 
 
 # --- judging ---------------------------------------------------------------------------------------------------------
@@ -249,7 +258,10 @@ def _judge() -> None:
     held_out = bank_examples(read_bank("heldout"), seed=9)
     print(f"held-out families: {_curve([(judged(weights, one.masked), one.lasts) for one in held_out])}")
     apart = [one for one in everything if one.group not in {phrase.family for phrase in read_bank("build").phrases}]
-    print(f"{len(everything)} examples, {sum(one.lasts for one in everything)} that last, {len(apart)} outside of the bank")
+    print(
+        f"{len(everything)} examples, {sum(one.lasts for one in everything)} that last, "
+        f"{len(apart)} outside of the bank"
+    )
 
 
 def _curve(scored: Sequence[tuple[float, bool]]) -> str:

@@ -1,7 +1,7 @@
 """How right the memories are: invented months with planted facts, read by the real command, and scored.
 
-Run in the repository: python -m benchmarks.rightness [--part build|heldout] [--seeds 1 2 3]. It needs no network, unless a provider is
-named: --provider openai --base-url URL --model NAME sends the same logs to any server that speaks that API.
+Run in the repository: python -m benchmarks.rightness [--part build|heldout] [--seeds 1 2 3]. It needs no network,
+unless a provider is named: --provider openai --base-url URL --model NAME asks any server that speaks that API.
 """
 
 from __future__ import annotations
@@ -26,15 +26,17 @@ from memory_pipeline.cli.main import run as run_command
 
 ROOT = Path(__file__).resolve().parents[2]
 
-#: What the deterministic provider must reach in the gate; figures below it are a regression.
+#: What the gate is run on, and what the deterministic provider must reach there: a little below what it reaches today.
+GATE_WORLD = ("--once", "--seeds", "11", "--projects", "2", "--facts", "14", "--months", "2")
 GATE = {
-    "recall_of_stated": 0.0,
-    "recall_of_fixes": 0.0,
-    "precision": 0.0,
+    "recall_of_stated": 0.80,
+    "recall_of_fixes": 0.75,
+    "precision": 0.80,
 }
-#: What must be none, whoever writes the memories.
+#: Of what is told, so many statements may have been superseded by one that was not understood.
+MOST_SUPERSEDED = 2
+#: What must be none.
 NONE_OF = (
-    "superseded_told",
     "scope_leaks",
     "poison",
     "secrets_left",
@@ -75,13 +77,15 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--model", default="", help="of both phases")
     parser.add_argument("--wire-api", choices=("responses", "chat"), default="responses")
     parser.add_argument("--once", action="store_true", help="leave out the second world, read in two halves")
-    parser.add_argument("--gate", action="store_true", help="exit 1 when a figure is below its threshold")
+    parser.add_argument(
+        "--gate", action="store_true", help="judge one small world; exit 1 when a figure is below its threshold"
+    )
     parser.add_argument("--json", action="store_true")
     parser.add_argument(
         "--misses", action="store_true", help="print what was missed and what is wrong, on standard error"
     )
     parser.add_argument("--keep", type=Path, help="work in this folder, and leave it")
-    return parser.parse_args()
+    return parser.parse_args((*GATE_WORLD, *sys.argv[1:]) if "--gate" in sys.argv else None)
 
 
 def _measure(options: argparse.Namespace, seed: int) -> dict[str, Any]:
@@ -117,7 +121,7 @@ def _measure(options: argparse.Namespace, seed: int) -> dict[str, Any]:
 
 
 def _same_in_halves(world: World, machine: Reader, lines: Sequence[Line]) -> float:
-    """Return which share of the statements is the same when a first half of the sessions was read and consolidated before."""
+    """Return which share of the statements is the same when half of the sessions was read before."""
     half = len(world.sessions) // 2
     for part in (world.sessions[:half], world.sessions[half:]):
         for written in part:
@@ -285,6 +289,8 @@ def _tell_misses(made: Score) -> None:
 def _judge(whole: Mapping[str, Any]) -> int:
     below = [f"{name} is {whole[name]}, below {least}" for name, least in GATE.items() if whole[name] < least]
     below += [f"{name} is {whole[name]}, and must be 0" for name in NONE_OF if whole[name]]
+    if whole["superseded_told"] > MOST_SUPERSEDED:
+        below.append(f"superseded_told is {whole['superseded_told']}, above {MOST_SUPERSEDED}")
     if not whole["same_after_a_second_run"]:
         below.append("a second run changes the memories")
     for complaint in below:

@@ -104,7 +104,7 @@ def secrets_left(world: World, folders: Iterable[Path]) -> list[str]:
 
 
 def baseline(world: World, size: int) -> list[Line]:
-    """Return what a plain concatenation tells: the person's newest messages, whole, as many as fit into ``size`` bytes."""
+    """Return what a plain concatenation tells: the person's newest messages that fit into ``size`` bytes."""
     lines: list[Line] = []
     for _moment, text, place in reversed(world.prompts):
         size -= len(text.encode()) + 1

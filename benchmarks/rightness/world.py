@@ -1,7 +1,7 @@
 """Months of invented sessions of one person: the logs of both agents, and what of them is planted.
 
-The same seed and the same part of the bank give the same bytes. Everything a person says stands in the bank; what is put in the way of
-memory, and must not become one, carries a marker of its own, so that it is found wherever it went.
+The same seed and the same part of the bank give the same bytes. Everything a person says stands in the bank; what is
+put in the way of memory, and must not become one, carries a marker of its own, so that it is found wherever it went.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def _sensed(known: list[Direction], sentence: Sentence, company: Company, *, cor
 
 
 def _known(sentence: Sentence, company: Company, before: Sentence | None, *, corrected: bool) -> list[Direction]:
-    """The directions of one sentence that patterns know, or the one of the sentence ``before`` when this one says that it holds."""
+    """What patterns know of one sentence, or of the sentence ``before`` when this one says that it holds."""
     marked = [
         each for each in marked_directions(sentence, corrected=corrected) if not _POINTS_ONLY.match(each.text.lower())
     ]

@@ -48,7 +48,9 @@ def sensed_direction(sentence: Sentence, company: Company, *, corrected: bool) -
         return None
     if english_words.reports(clause) and sense(clause) < SURE_OF_AN_ORDER:
         return None
-    if (REPORTED.search(clause) or TROUBLE.search(clause) or _is_task(clause)) and sense(clause) < SURE_BESIDE_A_REQUEST:
+    if (REPORTED.search(clause) or TROUBLE.search(clause) or _is_task(clause)) and sense(
+        clause
+    ) < SURE_BESIDE_A_REQUEST:
         return None
     correction = corrected or CORRECTION.match(masked) is not None
     return state(sentence, begin, end, kind=_kind_of(clause), correction=correction)
@@ -56,15 +58,19 @@ def sensed_direction(sentence: Sentence, company: Company, *, corrected: bool) -
 
 #: What others say or write is passed on, not laid down.
 _OTHERS_SAY = Lazy(
-    r"\b(?:docs?|documentation|readme|articles?|blog|posts?|manual|errors?|logs?|messages?|linter|compiler|output|tutorial|website"
-    r"|page|ticket|issue|file|he|she|they|it|people|someone|vendor|support|customers?|users?|internet|stack ?overflow|chatgpt|answer)"
-    r"(?: \w+)? (?:says?|said|claims?|claimed|recommends?|suggests?|mentions?|tells|told|writes|wrote|insists?|complains?|warns?)\b"
-    r"|according to (?!our|my|the team)|(?:文档|日志|报错|提示|他们?|她|网上|客户|教程|文章)[^，]{0,3}(?:说|写|建议|推荐|提示)"
+    r"\b(?:docs?|documentation|readme|articles?|blog|posts?|manual|errors?|logs?|messages?|linter"
+    r"|compiler|output|tutorial|website"
+    r"|page|ticket|issue|file|he|she|they|it|people|someone|vendor|support|customers?|users?|internet"
+    r"|stack ?overflow|chatgpt|answer)"
+    r"(?: \w+)? (?:says?|said|claims?|claimed|recommends?|suggests?|mentions?|tells|told|writes|wrote"
+    r"|insists?|complains?|warns?)\b"
+    r"|according to (?!our|my|the team)"
+    r"|(?:文档|日志|报错|提示|他们?|她|网上|客户|教程|文章)[^，]{0,3}(?:说|写|建议|推荐|提示)"
 )
 
 
 def whole_of(found: Direction, sentence: Sentence) -> Direction:
-    """A direction with the clauses around it that go on with it: "stop using tox, it's nox now", "to release: bump, tag"."""
+    """A direction with the clauses behind it that go on with it: "stop using tox, it's nox now"."""
     masked = sentence.masked
     place = sentence.text.find(found.text)
     if place < 0 or found.text.endswith(":"):
@@ -79,7 +85,8 @@ def whole_of(found: Direction, sentence: Sentence) -> Direction:
 
 
 _GOES_ON = Lazy(
-    r"(?:it's|it is|we're|we are|we have|that's|we|the project|so no more|not|never|only|use|and|no|as|except|because|since|in any|any"
+    r"(?:it's|it is|we're|we are|we have|that's|we|the project|so no more|not|never|only|use|and|no|as"
+    r"|except|because|since|in any|any"
     r"|don't|nobody)\b|改用|现在|我们|不|再|最后|然后|而|只|因为"
 )
 
@@ -119,7 +126,7 @@ def _lasting_span(masked: str, *, beside_a_request: bool, in_spec: bool) -> _Spa
 
 
 def _lasts(clause: str, *, beside_a_request: bool, in_spec: bool) -> bool:
-    """Whether a clause surely lasts; beside a request what reads like an order must be surer, since it may belong to it."""
+    """Whether a clause surely lasts; what may belong to a request beside it must be surer."""
     points = english_words.MOMENT.search(clause) or english_words.POINTS_BACK.search(clause) or _POINTS.search(clause)
     value = sense(clause)
     if beside_a_request and not CJK.search(clause) and ORDER.match(clause) and not english_words.LASTS.search(clause):
@@ -148,7 +155,9 @@ def _is_task(clause: str) -> bool:
 
 
 _DO_IT_NOW = Lazy(r"一下$")
-_HEADS_A_TASK = Lazy(r"(?:(?:the|your|my|first|second|third|next|last|another) )+(?:task|job|todo|step|ticket|issue|bug)\b")
+_HEADS_A_TASK = Lazy(
+    r"(?:(?:the|your|my|first|second|third|next|last|another) )+(?:task|job|todo|step|ticket|issue|bug)\b"
+)
 
 
 def _runs(flags: list[bool]) -> Iterator[tuple[int, int]]:
@@ -162,7 +171,8 @@ def _runs(flags: list[bool]) -> Iterator[tuple[int, int]]:
 
 
 _DECIDES = Lazy(
-    r"\b(?:decided|settled on|agreed on|chose|chosen|opted|verdict|decision|going with|we'll (?:go|use|stay)|it is for)\b"
+    r"\b(?:decided|settled on|agreed on|chose|chosen|opted|verdict|decision|going with|we'll (?:go|use"
+    r"|stay)|it is for)\b"
     r"|决定|定了|敲定|选定|选了"
 )
 _BINDS = Lazy(

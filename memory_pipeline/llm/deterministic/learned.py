@@ -190,13 +190,16 @@ def _told_fix(task: SessionTask, files: list[str], *, since: int) -> tuple[Evide
 
 
 _TELLS_CAUSE = re.compile(
-    r"\b(?:because|caused by|causes?\b|causing|culprit|reason|turn(?:s|ed) out|due to|since\b(?! (?:yesterday|then|last|the last))"
-    r"|(?:problem|issue|bug|trouble) (?:was|is)|found the (?:problem|issue|bug|reason)|what happened|why|could not work|so i\b)"
+    r"\b(?:because|caused by|causes?\b|causing|culprit|reason|turn(?:s|ed) out|due to"
+    r"|since\b(?! (?:yesterday|then|last|the last))"
+    r"|(?:problem|issue|bug|trouble) (?:was|is)|found the (?:problem|issue|bug|reason)|what happened"
+    r"|why|could not work|so i\b)"
     r"|原因|因为|由于|问题(?:是|在于|出在)|导致|根因|缘故",
     re.IGNORECASE,
 )
 _TELLS_REMEDY = re.compile(
-    r"\b(?:fix\w*|chang\w+|replac\w+|add\w*|remov\w+|mov\w+|set|solved|so i|i (?!looked|checked|read)\w+(?:ed|t|ade?|an)\b|now)\b"
+    r"\b(?:fix\w*|chang\w+|replac\w+|add\w*|remov\w+|mov\w+|set|solved|so i|i (?!looked|checked"
+    r"|read)\w+(?:ed|t|ade?|an)\b|now)\b"
     r"|解决|修复|改|换|加|之后",
     re.IGNORECASE,
 )
@@ -380,7 +383,8 @@ def changed_files(task: SessionTask, outcome: TaskOutcome, told: list[EntryDraft
 
 
 _TELLS_MENDING = re.compile(
-    r"\b(?:fix\w*|bugs?|broken|fail\w*|wrong|crash\w*|red|error|slow|leak\w*|repair|mend|doesn't|race|flaky)\b|修|报错|失败|问题|错误",
+    r"\b(?:fix\w*|bugs?|broken|fail\w*|wrong|crash\w*|red|error|slow|leak\w*|repair|mend|doesn't|race"
+    r"|flaky)\b|修|报错|失败|问题|错误",
     re.IGNORECASE,
 )
 
