@@ -27,7 +27,7 @@ from memory_pipeline.cli.main import run as run_command
 ROOT = Path(__file__).resolve().parents[2]
 
 #: What the gate is run on, and what the deterministic provider must reach there: a little below what it reaches today.
-GATE_WORLD = ("--once", "--seeds", "11", "--projects", "2", "--facts", "14", "--months", "2")
+GATE_WORLD = ("--once", "--seeds", "11", "--projects", "3", "--facts", "10", "--months", "2")
 GATE = {
     "recall_of_stated": 0.80,
     "recall_of_fixes": 0.75,

@@ -2,7 +2,8 @@
 
 Patterns know the words that say that something lasts. Most rules are said in passing, without any of them; what tells
 those from a request is many weak signs at once: who speaks of whom, which word comes first, whether something is
-pointed at. The weights of these signs are learnt offline by ``benchmarks/directions/train.py``; here they are only added up.
+pointed at. The weights of these signs are learnt offline by ``benchmarks/directions/train.py``; here they are only
+added up.
 """
 
 from __future__ import annotations

@@ -194,11 +194,11 @@ _TELLS_CAUSE = re.compile(
     r"|since\b(?! (?:yesterday|then|last|the last))"
     r"|(?:problem|issue|bug|trouble) (?:was|is)|found the (?:problem|issue|bug|reason)|what happened"
     r"|why|could not work|so i\b)"
-    r"|原因|因为|由于|问题(?:是|在于|出在)|导致|根因|缘故",
+    r"|原因|因为|由于|问题(?:是|在于|出在)|导致|根因|缘故|所以|修好",
     re.IGNORECASE,
 )
 _TELLS_REMEDY = re.compile(
-    r"\b(?:fix\w*|chang\w+|replac\w+|add\w*|remov\w+|mov\w+|set|solved|so i|i (?!looked|checked"
+    r"\b(?:fix\w*|after|chang\w+|replac\w+|add\w*|remov\w+|mov\w+|set|solved|so i|i (?!looked|checked"
     r"|read)\w+(?:ed|t|ade?|an)\b|now)\b"
     r"|解决|修复|改|换|加|之后",
     re.IGNORECASE,
@@ -212,15 +212,22 @@ def _told_cause(task: SessionTask, *, since: int) -> tuple[EvidenceRow, str] | N
         if row.number <= since:
             return None
         told = [sentence for sentence in sentences(plain_answer(row)) if not sentence.question]
+        whole = "; ".join(one_line(sentence.text, 400) for sentence in told)
+        if len(whole) <= _MOST_TOLD_CHARS and _tells_why(whole) and not commands_the_reader(whole):
+            return row, whole
         for index, sentence in enumerate(told):
             text = one_line(sentence.text, 400)
-            if len(text) > _MOST_TOLD_CHARS or not _TELLS_CAUSE.search(text) or commands_the_reader(text):
+            if len(text) > _MOST_TOLD_CHARS or not _tells_why(text) or commands_the_reader(text):
                 continue
             after = one_line(told[index + 1].text, 400) if index + 1 < len(told) else ""
             both = f"{text}; {after}"
             fits = len(both) <= _MOST_TOLD_CHARS and _TELLS_REMEDY.search(after) and not commands_the_reader(after)
             return row, both if fits else text
     return None
+
+
+def _tells_why(text: str) -> bool:
+    return _TELLS_CAUSE.search(text) is not None or _TELLS_FIX.search(text) is not None
 
 
 def _names(text: str, path: str) -> bool:
