@@ -111,7 +111,7 @@ def _mended(task: SessionTask, run: list[int]) -> EntryDraft | None:
     edits = [step for step in between if step.edited]
     files = list(dict.fromkeys(path for step in edits for path in step.paths))[:_MOST_FILES]
     symptom = _symptom(task, run)
-    told = _told_fix(task, files, since=first.rows[0]) or _told_cause(task, since=first.rows[0])
+    told = _told_fix(task, files, since=first.rows[0]) or _told_cause(task, since=last.last_row)
     helped = [
         s
         for s in between
@@ -203,14 +203,18 @@ _TELLS_REMEDY = re.compile(
     r"|解决|修复|改|换|加|之后",
     re.IGNORECASE,
 )
+#: "Changed what was asked for" tells nothing of why.
+_SAYS_NOTHING = re.compile(
+    r"\b(?:what (?:was|you) asked|as (?:you )?(?:asked|requested)|your request)\b", re.IGNORECASE
+)
 _MOST_TOLD_CHARS = 170
 
 
 def _told_cause(task: SessionTask, *, since: int) -> tuple[EvidenceRow, str] | None:
-    """What the last answer says of why it failed, with what follows when that tells the remedy, and its row."""
-    for row in reversed(task.answers):
+    """What the next answers say of why it failed, with what follows when that tells the remedy, and the row of it."""
+    for row in task.answers:
         if row.number <= since:
-            return None
+            continue
         told = [sentence for sentence in sentences(plain_answer(row)) if not sentence.question]
         whole = "; ".join(one_line(sentence.text, 400) for sentence in told)
         if len(whole) <= _MOST_TOLD_CHARS and _tells_why(whole) and not commands_the_reader(whole):
@@ -227,6 +231,8 @@ def _told_cause(task: SessionTask, *, since: int) -> tuple[EvidenceRow, str] | N
 
 
 def _tells_why(text: str) -> bool:
+    if _SAYS_NOTHING.search(text):
+        return False
     return _TELLS_CAUSE.search(text) is not None or _TELLS_FIX.search(text) is not None
 
 
