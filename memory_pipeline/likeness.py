@@ -67,9 +67,11 @@ def contradicts(a: str, b: str) -> bool:
     first, second = _read(a), _read(b)
     if first.plain == second.plain or same_statement(a, b):
         return False
-    if _is_turned_round(first, second) or _is_exchanged(first, second):
-        return True
-    return not (code_in(a) or code_in(b)) and _chooses_otherwise(first, second)
+    if not (code_in(a) or code_in(b)):
+        one, other = _chosen(first), _chosen(second)
+        if one is not None and other is not None and one.family == other.family:
+            return one.chosen != other.chosen
+    return _is_turned_round(first, second) or _is_exchanged(first, second)
 
 
 def same_condition(a: str, b: str) -> bool:
@@ -248,6 +250,7 @@ _CJK_STOP = re.compile(
 def _read(text: str) -> _Reading:
     folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("`", " ")
     folded = re.sub(r"\b(?:instead of|rather than|in place of)\b", "instead-of", folded)
+    folded = re.sub(r"\b(?:don't|do not|dont|never) forget(?: that| to)?\b|(?:别|不要)忘了?", " ", folded)
     folded = re.sub(r"\b(do|does|did|ca|wo|should|must|is|are)n'?t\b|\bdo not\b", "dont", folded)
     folded = _CJK_PLACE.sub(r"\1 before \2 , ", folded)
     folded = _CJK_NEGATION.sub(" dont ", folded)
@@ -437,18 +440,10 @@ def _is_exchanged(first: _Reading, second: _Reading) -> bool:
 # --- choices ---------------------------------------------------------------------------------------------------------
 
 
-def _chooses_otherwise(first: _Reading, second: _Reading) -> bool:
-    """Both say nothing but which tool of one family is used, in whatever words, and not the same one."""
-    one, other = _chosen(first), _chosen(second)
-    if one is None or other is None or one == other or one.family != other.family:
-        return False
-    return one.tools.isdisjoint(other.tools) or len(one.tools) != len(other.tools)
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Choice:
     family: str
-    tools: frozenset[str]  # more than one where the words don't tell which of them gives way
+    chosen: frozenset[str]  # more than one where the words don't tell which of them gives way
 
 
 @lru_cache(maxsize=4096)
@@ -466,7 +461,7 @@ def _chosen(reading: _Reading) -> _Choice | None:
     if len(others) > _MOST_OTHER_WORDS or any(map(_is_exact, others)):
         return None
     left = _left(reading.plain, tools) | (reading.refused & tools)
-    return _Choice(family=families.pop(), tools=(tools - left) or tools)
+    return _Choice(family=families.pop(), chosen=(tools - left) or tools)
 
 
 _SOMEWHERE = re.compile(
