@@ -59,7 +59,7 @@ _ONLY_ASKS = Lazy(
     r"|unless|without|by"
     r"|as|only|first|me|one|in our|per|rather|instead|over|should|must|stay|stays|keep|nothing|nobody"
     r"|anything|everything"
-    r"|frozen|style|convention)\b|[^\x00-\x7f]|[;:!()=]|[.,]\s))[^\n]{0,200}"
+    r"|frozen|style|convention)\b|[^\x00-\x7f]|[;:!()=]|[.,]\s|\s[-–—]+\s))[^\n]{0,200}"
     r"|(?:请|帮我|麻烦|再|先|现在)?(?:把|为什么|怎么|看看|看一下|修复|修一下|修改"
     r"|写个|写一个|加个|加一个|添加|实现|解释|跑一下|查一下"
     r"|删掉|删除|优化|生成|翻译)(?!.*[，,。；;：:！!（(\n都别不必统禁以每只永一总务默优尽改一凡遵律])[^\n]{2,40}",
@@ -90,7 +90,7 @@ def _sensed(known: list[Direction], sentence: Sentence, company: Company, *, cor
         kept = [each for each in known if not does_not_last(each.text.lower())]
         return [whole_of(kept[0], sentence)] if len(kept) == 1 else kept
     sensed = sensed_direction(sentence, company, corrected=corrected)
-    return [sensed] if sensed is not None else []
+    return [whole_of(sensed, sentence)] if sensed is not None else []
 
 
 def _known(sentence: Sentence, company: Company, before: Sentence | None, *, corrected: bool) -> list[Direction]:

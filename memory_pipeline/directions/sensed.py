@@ -46,7 +46,7 @@ def sensed_direction(sentence: Sentence, company: Company, *, corrected: bool) -
         return None
     if _HEADS_A_TASK.match(clause) or _DO_IT_NOW.search(clause):
         return None
-    if english_words.reports(clause) and sense(clause) < SURE_OF_AN_ORDER:
+    if english_words.reports(clause) and sense(clause) < SURE_BESIDE_A_REQUEST:
         return None
     if (REPORTED.search(clause) or TROUBLE.search(clause) or _is_task(clause)) and sense(
         clause
@@ -77,13 +77,20 @@ def whole_of(found: Direction, sentence: Sentence) -> Direction:
         return found
     first, last = place, place + len(found.text)
     for begin, end in clauses_of(masked):
-        if begin >= last and _goes_on(masked[last:begin], masked[begin:end]) and sense(masked[first:end]) > SURE:
+        steps = _TELLS_STEPS.match(masked, first, last) is not None
+        goes_on = _goes_on(masked[last:begin], masked[begin:end]) and sense(masked[first:end]) > SURE
+        if begin >= last and (steps or goes_on):
             last = end
     if last == place + len(found.text):
         return found
     return state(sentence, first, last, kind=found.kind, correction=found.correction) or found
 
 
+_TELLS_STEPS = Lazy(
+    r"(?:to (?!be\b)\w+[\w ]*|(?:the|our|a|an) [\w ]*(?:process|workflow|steps?|procedure|way|recipe)\b[\w ]*"
+    r"|\w+ing[\w ]*|when you [\w ]+):"
+    r"|.*(?:流程|步骤|顺序)[^，]{0,4}[：:是]"
+)
 _GOES_ON = Lazy(
     r"(?:it's|it is|we're|we are|we have|that's|we|the project|so no more|not|never|only|use|and|no|as"
     r"|except|because|since|in any|any"
@@ -110,7 +117,7 @@ def _lasting_span(masked: str, *, beside_a_request: bool, in_spec: bool) -> _Spa
     if not clauses:
         return None
     whole = (clauses[0][0], clauses[-1][1])
-    asked = [_is_task(masked[begin:end]) for begin, end in clauses]
+    asked = [_is_task(masked[begin:end]) or sense(masked[begin:end]) < SURE_NOT for begin, end in clauses]
     if not any(asked) and _lasts(masked[slice(*whole)], beside_a_request=beside_a_request, in_spec=in_spec):
         surest = max(sense(masked[begin:end]) for begin, end in clauses)
         return whole if surest > SURE - _HALVES_MAY_FALL_SHORT_BY else None
