@@ -249,6 +249,7 @@ _CJK_STOP = re.compile(
 @lru_cache(maxsize=4096)
 def _read(text: str) -> _Reading:
     folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("`", " ")
+    folded = re.sub(r"\bover to\b", "to", folded)  # "moved over to uv" refuses nothing
     folded = re.sub(r"\b(?:instead of|rather than|in place of)\b", "instead-of", folded)
     folded = re.sub(r"\b(?:don't|do not|dont|never) forget(?: that| to)?\b|(?:别|不要)忘了?", " ", folded)
     folded = re.sub(r"\b(do|does|did|ca|wo|should|must|is|are)n'?t\b|\bdo not\b", "dont", folded)
@@ -453,15 +454,19 @@ def _chosen(reading: _Reading) -> _Choice | None:
     families = {_FAMILY_OF[word] for word in tools}
     if len(families) != 1 or tools <= reading.refused or _SOMEWHERE.search(reading.plain):
         return None
-    if any(_stem(word) not in _ANYWHERE for word in reading.place - tools):
+    replaces = tools & reading.place and tools & reading.asked  # "whenever you'd take npm, take pnpm"
+    if not replaces and any(_stem(word) not in _ANYWHERE for word in reading.place - tools):
         return None
     others = [
         word for word in reading.words - tools - reading.place if word not in _SAID_OF_CHOICES and not _CJK.match(word)
     ]
     if len(others) > _MOST_OTHER_WORDS or any(map(_is_exact, others)):
         return None
-    left = _left(reading.plain, tools) | (reading.refused & tools)
-    return _Choice(family=families.pop(), chosen=(tools - left) or tools)
+    left = (reading.refused & tools) or (replaces and tools & reading.place) or _matching(_LEAVES, reading.plain, tools)
+    chosen = (tools - left) or tools
+    if len(chosen) > 1:
+        chosen = _matching(_ENTERS, reading.plain, chosen) or chosen
+    return _Choice(family=families.pop(), chosen=chosen)
 
 
 _SOMEWHERE = re.compile(
@@ -473,11 +478,13 @@ _SOMEWHERE = re.compile(
 _MOST_OTHER_WORDS = 3
 
 _ANYWHERE_WORDS = """
+day any me add write touch need do goes through
 project projects repo repository codebase code package packages dependencies dependency everything anything
 general now good future here team place favour new work us me everyone installing builds scripts
 """
 _ANYWHERE = frozenset(map(_stem, _ANYWHERE_WORDS.split())) | _WHAT_TOOLS_DO
 _SAID_OF_CHOICES_WORDS = """
+i'd i'm much sooner than rather see heads heard beats any think reach type
 switched moved migrated replaced dropped changed swapped gone deprecated banned history dead retired happier
 better tool tools standard convention default preference favourite choice preferred back actually correction sorry
 wrong mind week month year today yesterday recently longer more time people everyone nobody company house stack
@@ -488,11 +495,13 @@ going goes went stays remain fan expects noted
 _SAID_OF_CHOICES = frozenset(map(_stem, _SAID_OF_CHOICES_WORDS.split()))
 
 
-def _left(plain: str, tools: frozenset[str]) -> frozenset[str]:
-    """Which of the tools a statement turns away from, by the words right beside them."""
-    return frozenset(tool for tool in tools if re.search(_LEAVES.format(tool=re.escape(tool)), plain))
+def _matching(pattern: str, plain: str, tools: frozenset[str]) -> frozenset[str]:
+    """Return the tools that stand where a pattern has its own."""
+    return frozenset(tool for tool in tools if re.search(pattern.format(tool=re.escape(tool)), plain))
 
 
+#: What a statement turns to, and what it turns away from, by the words right beside it.
+_ENTERS = r"(?:换成|改成|改用|换到|转到|现在(?:都)?用?|\b(?:to|with|it's|that's|take|choose)(?: now)?)\s*{tool}\b"
 _LEAVES = (
     r"(?:\b(?:from|than|over|replaced|replace|replaces|dropped|drop|ditch|ditched|forget|left|leave"
     r"|leaving|retired|removed|away from"

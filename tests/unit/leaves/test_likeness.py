@@ -203,6 +203,8 @@ def test_the_sense_of_a_statement_is_what_a_rewording_must_keep() -> None:
         ("always go for biome when you need something like prettier", "biome is gone, we use dprint now"),
         ("don't forget we're using poetry", "we replaced poetry with uv"),
         ("最好用 bun", "从今天起用 yarn，不用 bun"),
+        ("poetry is what we have", "poetry is history, we moved over to uv last week"),
+        ("whenever you'd take npm, take pnpm", "we went back to npm"),
     ],
 )
 def test_another_choice_of_one_family_contradicts_in_whatever_words(older: str, newer: str) -> None:
