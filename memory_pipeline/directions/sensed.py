@@ -107,8 +107,8 @@ _LONGEST_JOINT = 6
 
 
 def does_not_last(masked: str) -> bool:
-    """Whether a clause sounds so much like the moment that no pattern makes it last."""
-    return sense(masked) < SURE_NOT
+    """Whether a clause sounds so much like the moment that no pattern makes it last; a plain "always" does."""
+    return sense(masked) < SURE_NOT and english_words.LASTS.search(masked) is None
 
 
 def _lasting_span(masked: str, *, beside_a_request: bool, in_spec: bool) -> _Span | None:
