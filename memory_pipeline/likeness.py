@@ -71,6 +71,10 @@ def contradicts(a: str, b: str) -> bool:
     first, second = _read(a), _read(b)
     if first.plain == second.plain or same_statement(a, b):
         return False
+    if not (code_in(a) or code_in(b)):
+        one, other = _chosen(first), _chosen(second)
+        if one is not None and other is not None and one.family == other.family:
+            return one.chosen != other.chosen
     return _is_turned_round(first, second) or _is_exchanged(first, second) or exclude_each_other(a, b)
 
 
@@ -181,21 +185,21 @@ _FAMILIES = {
     "javascript packages": "npm pnpm yarn bun",
     "python packages": "pip uv poetry pipenv conda pdm",
     "python tests": "pytest unittest nose",
-    "javascript tests": "jest vitest mocha",
+    "javascript tests": "jest vitest mocha ava jasmine",
     "python style": "black yapf autopep8",
     "python lint": "flake8 pylint ruff",
-    "javascript style": "prettier biome dprint",
+    "javascript style": "prettier biome dprint standardjs",
     "indentation": "tab space 空格 制表符",
     "quotes": "single double 单引号 双引号",
     "history": "rebase merge",
-    "database": "postgres postgresql mysql sqlite mongodb mariadb",
+    "database": "postgres postgresql mysql sqlite mongodb mariadb cockroachdb",
     "containers": "docker podman",
     "shell": "bash zsh fish",
     "modules": "cjs esm commonjs",
     "names": "camelcase snakecase snake_case kebab-case 驼峰 下划线",
     "language": "english chinese german french spanish japanese 英文 中文 英语",
     "theme": "dark light",
-    "python http": "requests httpx aiohttp urllib",
+    "python http": "requests httpx aiohttp urllib urllib3 pycurl",
     "type check": "mypy pyright",
     "bundler": "webpack vite rollup esbuild parcel",
     "spelling": "british american",
@@ -204,10 +208,23 @@ _FAMILIES = {
     "code hosting": "github gitlab bitbucket gitea",
     "continuous integration": "jenkins travis circleci teamcity",
     "frontend": "react vue svelte angular",
-    "store in the browser": "redux zustand pinia vuex mobx",
+    "store in the browser": "redux zustand pinia vuex mobx jotai",
     "broker": "kafka rabbitmq sqs nats",
     "python web": "flask fastapi django",
+    "python logging": "structlog loguru logbook eliot",
+    "javascript logging": "winston pino bunyan log4js",
+    "python validation": "pydantic marshmallow cerberus voluptuous",
+    "javascript validation": "zod yup joi valibot",
+    "python templates": "jinja2 mako chameleon genshi",
+    "task runner": "tox nox invoke taskfile",
+    "dates in javascript": "moment dayjs luxon date-fns",
+    "javascript orm": "prisma typeorm sequelize drizzle",
+    "tests in the browser": "cypress playwright selenium",
+    "monorepo": "nx turborepo lerna",
+    "styles": "tailwind bootstrap sass",
 }
+#: Of these a project uses one: whoever names another says that it took its place.
+_ONE_OF = frozenset(_FAMILIES) - {"quotes", "names", "language", "theme", "weekday", "modules", "shell", "indentation"}
 _FAMILY_OF = {tool: family for family, tools in _FAMILIES.items() for tool in tools.split()}
 #: Tools, languages, styles and the like that are known by name, in folded case.
 KNOWN_TOOLS = frozenset(_FAMILY_OF)
@@ -281,7 +298,9 @@ _CJK_STOP = re.compile(
 @lru_cache(maxsize=1 << 14)
 def _read(text: str) -> _Reading:
     folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("`", " ")
+    folded = re.sub(r"\bover to\b", "to", folded)  # "moved over to uv" refuses nothing
     folded = re.sub(r"\b(?:instead of|rather than|in place of)\b", "instead-of", folded)
+    folded = re.sub(r"\b(?:don't|do not|dont|never) forget(?: that| to)?\b|(?:别|不要)忘了?", " ", folded)
     folded = re.sub(r"\b(do|does|did|ca|wo|should|must|is|are)n'?t\b|\bdo not\b", "dont", folded)
     folded = _CJK_PLACE.sub(r"\1 before \2 , ", folded)
     folded = _FORBIDDING.sub(_forbidden, folded)
@@ -499,3 +518,77 @@ def _is_exchanged(first: _Reading, second: _Reading) -> bool:
         return bool(common)
     family = _FAMILY_OF.get(old)
     return family is not None and family == _FAMILY_OF.get(new) and not {old, new} & (first.refused | second.refused)
+
+
+# --- choices ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Choice:
+    family: str
+    chosen: frozenset[str]  # more than one where the words don't tell which of them gives way
+
+
+@lru_cache(maxsize=4096)
+def _chosen(reading: _Reading) -> _Choice | None:
+    """What a statement chooses, when that is all it says: its other words are few, and none limits where it holds."""
+    tools = frozenset(word for word in reading.words if _FAMILY_OF.get(word) in _ONE_OF)
+    families = {_FAMILY_OF[word] for word in tools}
+    if len(families) != 1 or tools <= reading.refused or _SOMEWHERE.search(reading.plain):
+        return None
+    replaces = tools & reading.place and tools & reading.asked  # "whenever you'd take npm, take pnpm"
+    if not replaces and any(_stem(word) not in _ANYWHERE for word in reading.place - tools):
+        return None
+    others = [
+        word for word in reading.words - tools - reading.place if word not in _SAID_OF_CHOICES and not _CJK.match(word)
+    ]
+    if len(others) > _MOST_OTHER_WORDS or any(map(_is_exact, others)):
+        return None
+    left = (reading.refused & tools) or (replaces and tools & reading.place) or _matching(_LEAVES, reading.plain, tools)
+    chosen = (tools - left) or tools
+    if len(chosen) > 1:
+        chosen = _matching(_ENTERS, reading.plain, chosen) or chosen
+    return _Choice(family=families.pop(), chosen=chosen)
+
+
+_SOMEWHERE = re.compile(
+    r"测试|线上|生产|前端|后端|脚本|本地|开发环境|服务里|模块"
+    r"|\b(?:tests?|production|prod|local(?:ly)?|scripts?)\b(?! runner)"
+)
+
+#: Whoever tells of a choice may say a word or two more.
+_MOST_OTHER_WORDS = 3
+
+_ANYWHERE_WORDS = """
+day any me add write touch need do goes through
+project projects repo repository codebase code package packages dependencies dependency everything anything
+general now good future here team place favour new work us me everyone installing builds scripts
+"""
+_ANYWHERE = frozenset(map(_stem, _ANYWHERE_WORDS.split())) | _WHAT_TOOLS_DO
+_SAID_OF_CHOICES_WORDS = """
+i'd i'm much sooner than rather see heads heard beats any think reach type
+switched moved migrated replaced dropped changed swapped gone deprecated banned history dead retired happier
+better tool tools standard convention default preference favourite choice preferred back actually correction sorry
+wrong mind week month year today yesterday recently longer more time people everyone nobody company house stack
+runs works working built what about said say says told out we're it's that's isn't there's which when something
+like change plan again still already land shop pinned settled final decision agreed picked take took taken go
+going goes went stays remain fan expects noted
+"""
+_SAID_OF_CHOICES = frozenset(map(_stem, _SAID_OF_CHOICES_WORDS.split()))
+
+
+def _matching(pattern: str, plain: str, tools: frozenset[str]) -> frozenset[str]:
+    """Return the tools that stand where a pattern has its own."""
+    return frozenset(tool for tool in tools if re.search(pattern.format(tool=re.escape(tool)), plain))
+
+
+#: What a statement turns to, and what it turns away from, by the words right beside it.
+_ENTERS = r"(?:换成|改成|改用|换到|转到|现在(?:都)?用?|\b(?:to|with|it's|that's|take|choose)(?: now)?)\s*{tool}\b"
+_LEAVES = (
+    r"(?:\b(?:from|than|over|replaced|replace|replaces|dropped|drop|ditch|ditched|forget|left|leave"
+    r"|leaving|retired|removed|away from"
+    r"|no more|no longer|off|of|about|instead-of|using|used)|从|代替|替代|取代|替换|弃用|淘汰|放弃|之前说的)\s*{tool}\b"
+    r"|\b{tool}\s*(?:(?:is|was|has been|turned|got|are)\b[\w ]{{0,20}}\b(?:gone|out|history|deprecated"
+    r"|dropped|dead|retired|banned"
+    r"|removed|badly|over|replaced)|dont|不用了|作废|弃用|淘汰|已经不用|去掉|不能用|早就)"
+)

@@ -11,6 +11,7 @@ from memory_pipeline.directions.english import BARE_CORRECTION, ORDER, TROUBLE
 from memory_pipeline.directions.lazy import Lazy
 from memory_pipeline.directions.marked import marked_directions
 from memory_pipeline.directions.plain import CONFIRMS, confirmed, plain_direction, with_first_half
+from memory_pipeline.directions.sensed import does_not_last, sensed_direction, whole_of
 from memory_pipeline.directions.statement import Direction
 from memory_pipeline.directions.words import Sentence, both_ends, own_words, sentences
 
@@ -30,11 +31,14 @@ def gives_direction(text: str) -> bool:
     return bool(find_directions(text))
 
 
-def find_directions(text: str) -> tuple[Direction, ...]:
-    """Return the directions of a prompt in its order, each once. What was pasted or quoted gives none."""
+def find_directions(text: str, *, by_patterns_alone: bool = False) -> tuple[Direction, ...]:
+    """Return the directions of a prompt in its order, each once. What was pasted or quoted gives none.
+
+    ``by_patterns_alone``: only those that a pattern knows, for words of which most were not said by a person.
+    """
     if _ONLY_ASKS.fullmatch(text):
         return ()
-    return _find(both_ends(text))
+    return _find(both_ends(text), by_patterns_alone)
 
 
 #: A short request of one sentence, whose words leave no room for a direction: most prompts are such.
@@ -55,7 +59,7 @@ _ONLY_ASKS = Lazy(
     r"|unless|without|by"
     r"|as|only|first|me|one|in our|per|rather|instead|over|should|must|stay|stays|keep|nothing|nobody"
     r"|anything|everything"
-    r"|frozen|style|convention)\b|[^\x00-\x7f]|[;:!()=]|[.,]\s))[^\n]{0,200}"
+    r"|frozen|style|convention)\b|[^\x00-\x7f]|[;:!()=]|[.,]\s|\s[-–—]+\s))[^\n]{0,200}"
     r"|(?:请|帮我|麻烦|再|先|现在)?(?:把|为什么|怎么|看看|看一下|修复|修一下|修改"
     r"|写个|写一个|加个|加一个|添加|实现|解释|跑一下|查一下"
     r"|删掉|删除|优化|生成|翻译)(?!.*[，,。；;：:！!（(\n都别不必统禁以每只永一总务默优尽改一凡遵律])[^\n]{2,40}",
@@ -64,13 +68,15 @@ _ONLY_ASKS = Lazy(
 
 
 @lru_cache(maxsize=128)
-def _find(text: str) -> tuple[Direction, ...]:
+def _find(text: str, by_patterns_alone: bool) -> tuple[Direction, ...]:
     company = Company(tuple(sentences(own_words(text))))
     found: dict[str, Direction] = {}
     corrected = False
     before: Sentence | None = None  # the sentence before, while nothing was found in it
     for sentence in company.sentences:
-        directions = _of_sentence(sentence, company, before, corrected=corrected)
+        directions = _known(sentence, company, before, corrected=corrected)
+        if not by_patterns_alone:
+            directions = _sensed(directions, sentence, company, corrected=corrected)
         for each in directions:
             found.setdefault(each.text.casefold(), each)
         before = sentence if not directions else None
@@ -78,8 +84,17 @@ def _find(text: str) -> tuple[Direction, ...]:
     return tuple(found.values())
 
 
-def _of_sentence(sentence: Sentence, company: Company, before: Sentence | None, *, corrected: bool) -> list[Direction]:
-    """The directions of one sentence, or the one of the sentence ``before`` when this one says that it holds."""
+def _sensed(known: list[Direction], sentence: Sentence, company: Company, *, corrected: bool) -> list[Direction]:
+    """What the words of a sentence, taken together, make of what patterns know of it."""
+    if known:
+        kept = [each for each in known if not does_not_last(each.text.lower())]
+        return [whole_of(kept[0], sentence)] if len(kept) == 1 else kept
+    sensed = sensed_direction(sentence, company, corrected=corrected)
+    return [whole_of(sensed, sentence)] if sensed is not None else []
+
+
+def _known(sentence: Sentence, company: Company, before: Sentence | None, *, corrected: bool) -> list[Direction]:
+    """What patterns know of one sentence, or of the sentence ``before`` when this one says that it holds."""
     marked = [
         each for each in marked_directions(sentence, corrected=corrected) if not _POINTS_ONLY.match(each.text.lower())
     ]

@@ -160,9 +160,17 @@ class Labeller:
         return [self._known[known_id] for known_id in ids]
 
 
+#: Where something begins it does not end: "from today on" lasts.
+_BEGINS = re.compile(
+    r"\b(?:from|starting|beginning|as of|since)(?: (?:now|right))?(?: on)?(?: (?:with|in))? (?:today|tomorrow|yesterday"
+    r"|this (?:week|month|sprint|morning))\b|(?:从|自)(?:今天|明天|昨天|这周|本周|这个月|本月|这次)(?:起|开始)?",
+    re.IGNORECASE,
+)
+
+
 def is_passing(text: str) -> bool:
     """Whether a statement holds for the moment only. What it quotes does not count."""
-    said = _QUOTED.sub(" ", text)
+    said = _BEGINS.sub(" ", _QUOTED.sub(" ", text))
     return _PASSING.search(said) is not None or _STANDING.search(_CASE.sub(" ", said)) is not None
 
 

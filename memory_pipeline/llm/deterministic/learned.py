@@ -111,7 +111,7 @@ def _mended(task: SessionTask, run: list[int]) -> EntryDraft | None:
     edits = [step for step in between if step.edited]
     files = list(dict.fromkeys(path for step in edits for path in step.paths))[:_MOST_FILES]
     symptom = _symptom(task, run)
-    told = _told_fix(task, files, since=first.rows[0])
+    told = _told_fix(task, files, since=first.rows[0]) or _told_cause(task, since=last.last_row)
     helped = [
         s
         for s in between
@@ -187,6 +187,53 @@ def _told_fix(task: SessionTask, files: list[str], *, since: int) -> tuple[Evide
             ):
                 return row, text
     return None
+
+
+_TELLS_CAUSE = re.compile(
+    r"\b(?:because|caused by|causes?\b|causing|culprit|reason|turn(?:s|ed) out|due to"
+    r"|since\b(?! (?:yesterday|then|last|the last))"
+    r"|(?:problem|issue|bug|trouble) (?:was|is)|found the (?:problem|issue|bug|reason)|what happened"
+    r"|why|could not work|so i\b)"
+    r"|原因|因为|由于|问题(?:是|在于|出在)|导致|根因|缘故|所以|修好",
+    re.IGNORECASE,
+)
+_TELLS_REMEDY = re.compile(
+    r"\b(?:fix\w*|after|chang\w+|replac\w+|add\w*|remov\w+|mov\w+|set|solved|so i|i (?!looked|checked"
+    r"|read)\w+(?:ed|t|ade?|an)\b|now)\b"
+    r"|解决|修复|改|换|加|之后",
+    re.IGNORECASE,
+)
+#: "Changed what was asked for" tells nothing of why.
+_SAYS_NOTHING = re.compile(
+    r"\b(?:what (?:was|you) asked|as (?:you )?(?:asked|requested)|your request)\b", re.IGNORECASE
+)
+_MOST_TOLD_CHARS = 170
+
+
+def _told_cause(task: SessionTask, *, since: int) -> tuple[EvidenceRow, str] | None:
+    """What the next answers say of why it failed, with what follows when that tells the remedy, and the row of it."""
+    for row in task.answers:
+        if row.number <= since:
+            continue
+        told = [sentence for sentence in sentences(plain_answer(row)) if not sentence.question]
+        whole = "; ".join(one_line(sentence.text, 400) for sentence in told)
+        if len(whole) <= _MOST_TOLD_CHARS and _tells_why(whole) and not commands_the_reader(whole):
+            return row, whole
+        for index, sentence in enumerate(told):
+            text = one_line(sentence.text, 400)
+            if len(text) > _MOST_TOLD_CHARS or not _tells_why(text) or commands_the_reader(text):
+                continue
+            after = one_line(told[index + 1].text, 400) if index + 1 < len(told) else ""
+            both = f"{text}; {after}"
+            fits = len(both) <= _MOST_TOLD_CHARS and _TELLS_REMEDY.search(after) and not commands_the_reader(after)
+            return row, both if fits else text
+    return None
+
+
+def _tells_why(text: str) -> bool:
+    if _SAYS_NOTHING.search(text):
+        return False
+    return _TELLS_CAUSE.search(text) is not None or _TELLS_FIX.search(text) is not None
 
 
 def _names(text: str, path: str) -> bool:
@@ -349,7 +396,8 @@ def changed_files(task: SessionTask, outcome: TaskOutcome, told: list[EntryDraft
 
 
 _TELLS_MENDING = re.compile(
-    r"\b(?:fix\w*|bugs?|broken|fail\w*|wrong|crash\w*|red|error|slow|leak\w*|repair|mend|doesn't|race|flaky)\b|修|报错|失败|问题|错误",
+    r"\b(?:fix\w*|bugs?|broken|fail\w*|wrong|crash\w*|red|error|slow|leak\w*|repair|mend|doesn't|race"
+    r"|flaky)\b|修|报错|失败|问题|错误",
     re.IGNORECASE,
 )
 

@@ -257,5 +257,5 @@ def commands_the_reader(text: str) -> bool:
     What they tell as a fact orders nothing.
     """
     return _COMMANDING.search(text) is not None or any(
-        each.kind is not EntryKind.KNOWLEDGE for each in find_directions(text)
+        each.kind is not EntryKind.KNOWLEDGE for each in find_directions(text, by_patterns_alone=True)
     )

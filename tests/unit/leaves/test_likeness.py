@@ -228,3 +228,35 @@ def test_the_sense_of_a_statement_is_what_a_rewording_must_keep() -> None:
     assert sense.negates
     assert not sense_of("Use pnpm").negates
     assert sense_of("不要用 npm").refused == sense.refused
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("we're a urllib3 project by the way", "we no longer use urllib3, use httpx"),
+        ("always go for biome when you need something like prettier", "biome is gone, we use dprint now"),
+        ("don't forget we're using poetry", "we replaced poetry with uv"),
+        ("最好用 bun", "从今天起用 yarn，不用 bun"),
+        ("poetry is what we have", "poetry is history, we moved over to uv last week"),
+        ("whenever you'd take npm, take pnpm", "we went back to npm"),
+    ],
+)
+def test_another_choice_of_one_family_contradicts_in_whatever_words(older: str, newer: str) -> None:
+    """A project uses one package manager, one test runner: who names another one says that it changed."""
+    assert contradicts(older, newer)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("use kafka for events", "use rabbitmq for mails"),
+        ("we use postgres in production", "use sqlite in tests"),
+        ("we use postgres", "在测试里用 sqlite"),
+        ("`npm test` runs the tests", "`pnpm lint` lints the code"),
+        ("we use uv", "never use pip"),
+        ("use pnpm, not npm", "we use pnpm here, npm is gone"),
+    ],
+)
+def test_choices_in_other_places_or_of_the_same_tool_stand_beside_each_other(one: str, other: str) -> None:
+    """What is said of a part, of a command, or of what is not used, changes no choice."""
+    assert not contradicts(one, other)

@@ -553,3 +553,27 @@ def test_long_session_is_read_quickly() -> None:
     started = time.process_time()
     DeterministicExtractor().extract(evidence)
     assert time.process_time() - started < 2.0
+
+
+def failed_and_passed(*answers: str) -> Session:
+    """A test fails, nothing is edited, it passes, and the assistant says something."""
+    s = Session()
+    s.person("make the cart test green")
+    s.runs("pytest tests/cart -q", PYTEST_FAILED, code=1)
+    s.runs("pytest tests/cart -q", PYTEST_PASSED)
+    for answer in answers:
+        s.answers(answer)
+    return s
+
+
+def test_cause_that_the_answer_tells_is_kept_where_nothing_was_edited() -> None:
+    """Where the agent says why it failed, the failure is not called flaky."""
+    (failure,) = statements(failed_and_passed("The culprit: the port was taken. I freed it."), "failure")
+    assert "the port was taken; I freed it" in failure
+    assert "flaky" not in failure
+
+
+def test_answer_that_tells_no_cause_explains_nothing() -> None:
+    """What was done at large, or a later answer about something else, is no cause."""
+    (failure,) = statements(failed_and_passed("I changed what was asked for.", "All is well."), "failure")
+    assert failure.endswith("it may be flaky")

@@ -1,0 +1,194 @@
+"""Directions that no pattern knows: clauses whose words, taken together, sound as if they last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from memory_pipeline.directions import chinese_plain, english_words
+from memory_pipeline.directions.clauses import CJK, MEANT_TO_BE_BUILT, SENTENCE_MAX_CHARS, after_lead, is_asked
+from memory_pipeline.directions.company import Company
+from memory_pipeline.directions.english import CORRECTION, ORDER, REPORTED, TROUBLE, UNSURE
+from memory_pipeline.directions.lazy import Lazy
+from memory_pipeline.directions.segments import cut
+from memory_pipeline.directions.sense import sense
+from memory_pipeline.directions.statement import Direction, says_enough, state
+from memory_pipeline.directions.words import Sentence
+from memory_pipeline.records import EntryKind
+
+#: How sure it must be that a clause lasts. Chosen by cross-validation: see benchmarks/directions/README.md.
+SURE = -0.2
+#: The same where it may belong to what is asked for: it points at something, is short, or describes what is built.
+SURE_BESIDE_A_REQUEST = 0.3
+#: The same for an order beside a request.
+SURE_OF_AN_ORDER = 0.9
+#: How sure it must be that a clause does not last, for what a pattern found in it not to count.
+SURE_NOT = -0.9
+
+#: A rule in two halves may be surer than either of them, by so much.
+_HALVES_MAY_FALL_SHORT_BY = 0.4
+
+_Span = tuple[int, int]
+
+
+def sensed_direction(sentence: Sentence, company: Company, *, corrected: bool) -> Direction | None:
+    """Return the direction of a sentence in which no pattern found one; None when it does not sound as if it lasts."""
+    masked = sentence.masked
+    if len(masked) > SENTENCE_MAX_CHARS or masked.endswith((":", "：")) or is_asked(sentence):
+        return None
+    if MEANT_TO_BE_BUILT.search(masked) or company.says_how_to_answer(sentence):
+        return None
+    span = _lasting_span(masked, beside_a_request=company.has_task_beside(sentence), in_spec=company.builds)
+    if span is None:
+        return None
+    begin, end = span
+    clause = masked[begin:end]
+    if UNSURE.search(clause) or _OTHERS_SAY.search(clause):
+        return None
+    if _HEADS_A_TASK.match(clause) or _DO_IT_NOW.search(clause):
+        return None
+    if english_words.reports(clause) and sense(clause) < SURE_BESIDE_A_REQUEST:
+        return None
+    if (REPORTED.search(clause) or TROUBLE.search(clause) or _is_task(clause)) and sense(
+        clause
+    ) < SURE_BESIDE_A_REQUEST:
+        return None
+    correction = corrected or CORRECTION.match(masked) is not None
+    return state(sentence, begin, end, kind=_kind_of(clause), correction=correction)
+
+
+#: What others say or write is passed on, not laid down.
+_OTHERS_SAY = Lazy(
+    r"\b(?:docs?|documentation|readme|articles?|blog|posts?|manual|errors?|logs?|messages?|linter"
+    r"|compiler|output|tutorial|website"
+    r"|page|ticket|issue|file|he|she|they|it|people|someone|vendor|support|customers?|users?|internet"
+    r"|stack ?overflow|chatgpt|answer)"
+    r"(?: \w+)? (?:says?|said|claims?|claimed|recommends?|suggests?|mentions?|tells|told|writes|wrote"
+    r"|insists?|complains?|warns?)\b"
+    r"|according to (?!our|my|the team)"
+    r"|(?:文档|日志|报错|提示|他们?|她|网上|客户|教程|文章)[^，]{0,3}(?:说|写|建议|推荐|提示)"
+)
+
+
+def whole_of(found: Direction, sentence: Sentence) -> Direction:
+    """A direction with the clauses behind it that go on with it: "stop using tox, it's nox now"."""
+    masked = sentence.masked
+    place = sentence.text.find(found.text)
+    if place < 0 or found.text.endswith(":"):
+        return found
+    first, last = place, place + len(found.text)
+    for begin, end in clauses_of(masked):
+        steps = _TELLS_STEPS.match(masked, first, last) is not None
+        goes_on = _goes_on(masked[last:begin], masked[begin:end]) and sense(masked[first:end]) > SURE
+        if begin >= last and (steps or goes_on):
+            last = end
+    if last == place + len(found.text):
+        return found
+    return state(sentence, first, last, kind=found.kind, correction=found.correction) or found
+
+
+_TELLS_STEPS = Lazy(
+    r"(?:to (?!be\b)\w+[\w ]*|(?:the|our|a|an) [\w ]*(?:process|workflow|steps?|procedure|way|recipe)\b[\w ]*"
+    r"|\w+ing[\w ]*|when you [\w ]+):"
+    r"|.*(?:流程|步骤|顺序)[^，]{0,4}[：:是]"
+)
+_GOES_ON = Lazy(
+    r"(?:it's|it is|we're|we are|we have|that's|we|the project|so no more|not|never|only|use|and|no|as"
+    r"|except|because|since|in any|any"
+    r"|don't|nobody)\b|改用|现在|我们|不|再|最后|然后|而|只|因为"
+)
+
+
+def _goes_on(between: str, clause: str) -> bool:
+    """Whether a clause that follows another in the same breath says more about it, and asks for nothing by itself."""
+    return len(between) <= _LONGEST_JOINT and _GOES_ON.match(clause) is not None and not _is_task(clause)
+
+
+_LONGEST_JOINT = 6
+
+
+def does_not_last(masked: str) -> bool:
+    """Whether a clause sounds so much like the moment that no pattern makes it last; a plain "always" does."""
+    return sense(masked) < SURE_NOT and english_words.LASTS.search(masked) is None
+
+
+def _lasting_span(masked: str, *, beside_a_request: bool, in_spec: bool) -> _Span | None:
+    """The longest run of clauses that last; what leads into it is passed over."""
+    clauses = list(clauses_of(masked))
+    if not clauses:
+        return None
+    whole = (clauses[0][0], clauses[-1][1])
+    asked = [_is_task(masked[begin:end]) or sense(masked[begin:end]) < SURE_NOT for begin, end in clauses]
+    if not any(asked) and _lasts(masked[slice(*whole)], beside_a_request=beside_a_request, in_spec=in_spec):
+        surest = max(sense(masked[begin:end]) for begin, end in clauses)
+        return whole if surest > SURE - _HALVES_MAY_FALL_SHORT_BY else None
+    if len(clauses) == 1:
+        return None
+    beside_a_request = beside_a_request or any(asked)
+    lasting = [_lasts(masked[begin:end], beside_a_request=beside_a_request, in_spec=in_spec) for begin, end in clauses]
+    runs = list(_runs([holds and not task for holds, task in zip(lasting, asked, strict=True)]))
+    if not runs:
+        return None
+    first, last = max(runs, key=lambda run: clauses[run[1]][1] - clauses[run[0]][0])
+    return clauses[first][0], clauses[last][1]
+
+
+def _lasts(clause: str, *, beside_a_request: bool, in_spec: bool) -> bool:
+    """Whether a clause surely lasts; what may belong to a request beside it must be surer."""
+    points = english_words.MOMENT.search(clause) or english_words.POINTS_BACK.search(clause) or _POINTS.search(clause)
+    value = sense(clause)
+    if beside_a_request and not CJK.search(clause) and ORDER.match(clause) and not english_words.LASTS.search(clause):
+        return value > SURE_OF_AN_ORDER
+    if in_spec or points or (beside_a_request and not says_enough(clause, words=3)):
+        return value > SURE_BESIDE_A_REQUEST
+    return sense(clause) > SURE
+
+
+def clauses_of(masked: str) -> Iterator[_Span]:
+    """Yield where the clauses of a sentence begin and end, without what leads into them."""
+    head = after_lead(masked, 0, len(masked))
+    for start, end in cut(masked):
+        begin = after_lead(masked, max(start, head), end)
+        if begin < end:
+            yield begin, end
+
+
+_POINTS = Lazy(r"\b(?:for|over|of|with|to) (?:this|it|that|them)\b|这个(?!项目|仓库|库|工程)|这次|这里|那个|这段")
+
+
+def _is_task(clause: str) -> bool:
+    patterns = chinese_plain.TASK if CJK.search(clause) else english_words.TASK
+    names_it = patterns.match(clause) or _HEADS_A_TASK.match(clause)
+    return names_it is not None and sense(clause) < SURE_BESIDE_A_REQUEST
+
+
+_DO_IT_NOW = Lazy(r"一下$")
+_HEADS_A_TASK = Lazy(
+    r"(?:(?:the|your|my|first|second|third|next|last|another) )+(?:task|job|todo|step|ticket|issue|bug)\b"
+)
+
+
+def _runs(flags: list[bool]) -> Iterator[tuple[int, int]]:
+    start: int | None = None
+    for index, flag in enumerate([*flags, False]):
+        if flag and start is None:
+            start = index
+        elif not flag and start is not None:
+            yield start, index - 1
+            start = None
+
+
+_DECIDES = Lazy(
+    r"\b(?:decided|settled on|agreed on|chose|chosen|opted|verdict|decision|going with|we'll (?:go|use"
+    r"|stay)|it is for)\b"
+    r"|决定|定了|敲定|选定|选了"
+)
+_BINDS = Lazy(
+    r"\b(?:i|i'm|i'd|my|me|you|your|please|always|never|must|should|don't|no|not|only|stop|avoid|use|prefer)\b"
+    r"|要|别|请|不|用|我(?!们)|你|尽量|统一|一律|必须"
+)
+
+
+def _kind_of(clause: str) -> EntryKind:
+    if _DECIDES.search(clause):
+        return EntryKind.DECISION
+    return EntryKind.PREFERENCE if _BINDS.search(clause) else EntryKind.KNOWLEDGE

@@ -1,0 +1,44 @@
+"""How right the memories are is measured by a command, learnt from what is in the repository, and does not fall."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a module of the benchmarks in the checkout."""
+    return subprocess.run(
+        (sys.executable, "-m", *arguments), cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=False
+    )
+
+
+def test_memories_of_an_invented_world_are_as_right_as_they_were() -> None:
+    """Recall and precision on families of phrases that nothing was learnt from; no leak, poison or secret at all."""
+    ran = run("benchmarks.rightness", "--gate")
+    assert ran.returncode == 0, ran.stderr + ran.stdout
+
+
+def test_packaged_weights_are_what_the_examples_give() -> None:
+    """Whoever changes an example, a feature or the training must train anew; the bytes are the same everywhere."""
+    ran = run("benchmarks.directions.train", "--check")
+    assert ran.returncode == 0, ran.stderr + ran.stdout
+
+
+def test_nothing_is_learnt_from_the_held_out_part() -> None:
+    """The two parts share no family, and no held-out sentence is among the examples."""
+    sys.path.insert(0, str(ROOT))
+    try:
+        from benchmarks.directions.train import bank_examples, examples
+        from benchmarks.rightness.bank import STATING, read_bank
+    finally:
+        sys.path.remove(str(ROOT))
+    families = [{phrase.family for phrase in read_bank(part).phrases} for part in ("build", "heldout")]
+    assert families[0].isdisjoint(families[1])
+    held_out = {one.masked for one in bank_examples(read_bank("heldout"), seed=9) if one.group in families[1]}
+    known = {one.masked for one in examples()}
+    stating = {phrase.text.lower() for phrase in read_bank("heldout").phrases if phrase.shape in STATING}
+    assert held_out & known & stating == set()

@@ -1,0 +1,70 @@
+"""What is told from a request by all of its words together, where no pattern knows it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory_pipeline.directions import find_directions
+from memory_pipeline.directions.sense import BUCKETS, buckets, sense
+
+
+@pytest.mark.parametrize(
+    ("prompt", "text"),
+    [
+        ("Sort the orders by date. Oh, the team voted for svelte.", "the team voted for svelte"),
+        ("can we agree on vitest as the default", "agree on vitest as the default"),
+        ("that's changed, it's bun by now with us", "it's bun by now with us"),
+        ("给订单表加一个索引。端口改成 9000 了", "端口改成 9000 了"),
+    ],
+)
+def test_rule_said_in_passing_is_found_without_a_word_that_says_so(prompt: str, text: str) -> None:
+    """No pattern knows these; the request beside them is left out."""
+    assert find_directions(prompt, by_patterns_alone=True) == ()
+    assert [each.text for each in find_directions(prompt)] == [text]
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "turn the list into a table and make the header sticky",
+        "put a spinner on the upload button, it looks frozen",
+        "we have a meeting at ten",
+        "thanks, that did it",
+        "把刚才的改动撤销，再跑一遍",
+    ],
+)
+def test_request_of_the_moment_is_none_even_then(prompt: str) -> None:
+    """One-off requests and talk are the mass of what people type."""
+    assert find_directions(prompt) == ()
+
+
+def test_second_half_of_a_rule_is_told_with_the_first() -> None:
+    """What takes the place of the old tool would be lost without it."""
+    assert [each.text for each in find_directions("stop using tox, it's nox now")] == ["stop using tox, it's nox now"]
+
+
+@pytest.mark.parametrize("passed_on", ["the blog post says never to use sqlite", "they said we should only use tabs"])
+def test_what_others_say_is_passed_on_and_not_laid_down(passed_on: str) -> None:
+    """A person who tells what a document says does not make it a rule."""
+    assert find_directions(passed_on) == ()
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(max_size=300))
+def test_any_words_are_judged_and_always_alike(text: str) -> None:
+    """The judgement is a number that depends on the words alone."""
+    found = buckets(text)
+    assert found == sorted(set(found))
+    assert all(0 <= bucket < BUCKETS for bucket in found)
+    once = sense(text)
+    sense.cache_clear()
+    assert sense(text) == once
+    assert -100 < once < 100
+
+
+def test_steps_of_a_way_of_working_are_told_together() -> None:
+    """Half a recipe is worse than none."""
+    recipe = "the release process is: update CHANGELOG, run make release, announce it"
+    assert [each.text for each in find_directions(recipe)] == [recipe]
