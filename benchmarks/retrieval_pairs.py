@@ -1,4 +1,4 @@
-"""What is remembered, and how somebody asks for it in other words. Written by hand, before search was tuned on any of it.
+"""What is remembered, and how somebody asks for it in other words. Written by hand, before search was tuned on it.
 
 Each line is a memory, two bars, and a task or question for which it should be found. Of English and Chinese there are
 two tasks: the first says it in other words altogether, the last shares a word or two, in whatever form. Every second

@@ -60,7 +60,7 @@ def test_a_database_from_before_there_were_tasks_takes_them_and_keeps_its_thread
     schema_steps().apply(Database(older), stop_before="submitted_tasks")
     steps_before = len([step for step in schema_steps().pending(Database(older)) if step.name != "submitted_tasks"])
     assert steps_before == 0
-    older.execute("PRAGMA user_version = 9")
+    older.execute("PRAGMA user_version = 10")
     older.close()
     store = Store(path)
     file = rollout_file("a")
