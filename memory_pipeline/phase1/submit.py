@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import re
 
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config
 from memory_pipeline.errors import UsageError
-from memory_pipeline.phase1.tasks import index_tasks
-from memory_pipeline.records import SubmittedTask
+from memory_pipeline.records import SubmittedTask, TaskLine
 from memory_pipeline.redact import redact
 from memory_pipeline.rollouts.journal import Journal
-from memory_pipeline.rollouts.task_lines import decode_task, digest_of, encode_task
+from memory_pipeline.rollouts.task_lines import decode_task, digest_of, encode_task, facts_of
 from memory_pipeline.store.store import Store
 from memory_pipeline.tombstones import TombstoneFolder
 
@@ -36,11 +36,15 @@ def submit_task(config: Config, store: Store, clock: Clock, task: SubmittedTask)
         raise UsageError("the goal says nothing of its own")
     masked = _as_told(dataclasses.replace(task, goal=redact(goal).text, result=redact(task.result).text))
     _refuse_forgotten(config, masked)
-    known = store.submitted.places().get(masked.thread_id)
+    known = store.submitted.place_of(masked.thread_id)
     if known is not None and known.present and known.digest == digest_of(masked):
         return False
-    Journal(config.journal_path).append_lines([encode_task(masked)])
-    index_tasks(config, store, clock)
+    raw = encode_task(masked)
+    start = Journal(config.journal_path).append_lines([raw])
+    line = TaskLine(
+        task=masked, byte_start=start, byte_end=start + len(raw), line_sha256=hashlib.sha256(raw).hexdigest()
+    )
+    store.submitted.record(facts_of(masked), line, journal_path=str(config.journal_path), now=clock.now())
     return True
 
 
