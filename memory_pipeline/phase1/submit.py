@@ -54,7 +54,10 @@ def _as_told(task: SubmittedTask) -> SubmittedTask:
     Raises:
         UsageError: it can't be told: its times are of no day that there is.
     """
-    told = decode_task(encode_task(task))
+    try:
+        told = decode_task(encode_task(task))
+    except (ValueError, OverflowError):  # before the first year that can be written, or after the last
+        told = None
     if told is None or told.started_at <= 0 or (told.finished_at is None) != (task.finished_at is None):
         raise UsageError("started_at and finished_at must be times that can be true")
     return told

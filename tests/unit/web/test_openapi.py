@@ -49,7 +49,9 @@ def test_every_call_answers_as_it_is_described(fuzzed: Served, name: str, mode: 
     if name in _WITHOUT_BODY:
         excluded.append(CHECKS.get_one("negative_data_rejection"))
 
-    @settings(max_examples=_EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=_EXAMPLES, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck)
+    )
     @given(case=described.find_operation_by_id(name).as_strategy(generation_mode=mode))
     def ask(case: Case) -> None:
         answer = case.call_and_validate(headers=headers, excluded_checks=excluded)

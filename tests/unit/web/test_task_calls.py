@@ -284,6 +284,8 @@ def test_a_stamp_in_the_future_keeps_no_task_waiting_for_years(served: Served) -
         {"finished_at": "2026-09-03T08:00:00"},
         {"started_at": 5},
         {"started_at": "0110-06-12T01:21:28Z"},
+        {"started_at": "0001-01-01T00:00:00+03:00"},
+        {"finished_at": "9999-12-31T23:59:59-03:00"},
         {"status": "done"},
         {"result": "x" * 200_001},
         {"outside_context_used": "no"},
