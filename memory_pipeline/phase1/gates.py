@@ -29,14 +29,23 @@ class Conditions:
     kept_out: frozenset[str] = frozenset()  # threads for each of which the person switched generation off
 
 
-def apply_gates(config: Config, store: Store, clock: Clock, *, force: bool, budget_is_spent: bool = False) -> None:
-    """Gate every known thread, and enqueue those that pass and say something new.
+def apply_gates(
+    config: Config,
+    store: Store,
+    clock: Clock,
+    *,
+    force: bool,
+    budget_is_spent: bool = False,
+    only_thread: str | None = None,
+) -> None:
+    """Gate every known thread, or one alone, and enqueue those that pass and say something new.
 
     ``budget_is_spent``: a call was refused because it would have passed a cap, so paid work holds as a whole.
     """
     now = clock.now()
     in_force = Settings(config, store, clock).in_force()
-    threads = store.threads.every()
+    one = store.threads.get(only_thread) if only_thread is not None else None
+    threads = store.threads.every() if only_thread is None else [one] if one is not None else []
     conditions = Conditions(
         now=now,
         force=force,

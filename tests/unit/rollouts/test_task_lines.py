@@ -150,3 +150,13 @@ def test_blanking_a_task_leaves_the_others_where_they_are(tmp_path: Path) -> Non
     assert (changed, len(after)) == (1, len(before))
     assert after.split(b"\n")[0].strip() == b""
     assert after.split(b"\n")[1] == before.split(b"\n")[1]
+
+
+@pytest.mark.parametrize("before", [b"", b"a line\n", b"a torn li"])
+def test_appending_tells_where_the_line_begins(tmp_path: Path, before: bytes) -> None:
+    """Also in a new journal, and after a line that a crash cut off."""
+    path = tmp_path / "journal.jsonl"
+    if before:
+        path.write_bytes(before)
+    start = Journal(path).append_lines([encode_task(TASK), b"{}"])
+    assert path.read_bytes()[start:] == encode_task(TASK) + b"\n{}\n"

@@ -253,6 +253,15 @@ def test_forgetting_a_task_reaches_the_journal(served: Served, what: str) -> Non
     assert [one["scope"] for one in _memories(served)] == ["project:another"]
 
 
+def test_the_longest_task_fits_however_it_is_escaped(served: Served) -> None:
+    """A goal and a result as long as they may be, of characters that take twelve bytes each, are taken in."""
+    body = json.dumps(
+        task(goal="\U0001f33f a" + "\U0001f33f" * 7_997, result="\U0001f33f" * 200_000), ensure_ascii=True
+    )
+    answer = served.ask("POST", "/tasks", user="ann", content=body.encode())
+    assert answer.status_code == 200, answer.text[:200]
+
+
 def test_a_stamp_in_the_future_keeps_no_task_waiting_for_years(served: Served) -> None:
     """A program whose clock runs ahead is believed as far as ours."""
     row = _submit(served, ended=ENDED + timedelta(days=4_000))
@@ -275,6 +284,8 @@ def test_a_stamp_in_the_future_keeps_no_task_waiting_for_years(served: Served) -
         {"finished_at": "2026-09-03T08:00:00"},
         {"started_at": 5},
         {"started_at": "0110-06-12T01:21:28Z"},
+        {"started_at": "0001-01-01T00:00:00+03:00"},
+        {"finished_at": "9999-12-31T23:59:59-03:00"},
         {"status": "done"},
         {"result": "x" * 200_001},
         {"outside_context_used": "no"},

@@ -12,7 +12,8 @@ from served import Served, code_of
 from submitted import task
 
 from memory_pipeline.app import App
-from memory_pipeline.errors import InterruptedRunError, UsageError
+from memory_pipeline.config import load_config
+from memory_pipeline.errors import ConfigError, InterruptedRunError, UsageError
 from memory_pipeline.web.calls import ENDPOINTS
 from memory_pipeline.web.endpoints import Call, Endpoint
 from memory_pipeline.web.guards import Guards
@@ -130,6 +131,19 @@ def test_a_run_that_is_stopped_says_so(tmp_path: Path) -> None:
     assert (answer.status_code, code_of(answer)) == (503, "stopping")
 
 
+def test_unreadable_tokens_let_nobody_in_and_are_told(tmp_path: Path) -> None:
+    """Where the tokens can't be read, no call is answered, nobody logs in, and no path of the server is told."""
+    served = Served(tmp_path)
+    token = served.token()
+    (served.config.server_path / "keys.json").write_text("{", encoding="utf-8")
+    for answer in (
+        served.client.get("/memories", headers={"authorization": f"Bearer {token}"}),
+        served.client.get("/login", params={"code": "x"}),
+    ):
+        assert (answer.status_code, code_of(answer)) == (503, "unavailable")
+        assert str(tmp_path) not in answer.text
+
+
 def test_too_many_requests_have_to_wait(tmp_path: Path) -> None:
     """Past the limit a user is told how long to wait; another user is not held up."""
     served = Served(tmp_path, calls=Rate(at_once=2, per_minute=6), read_seconds=lambda: 0.0)
@@ -168,3 +182,14 @@ def test_a_body_that_does_not_come_is_not_waited_for() -> None:
     scope = {"type": "http", "method": "POST", "path": "/", "headers": [(b"host", b"localhost")]}
     anyio.run(guarded, scope, never, keep)  # type: ignore[arg-type]
     assert sent[0]["status"] == 408
+
+
+def test_a_command_does_not_work_on_anothers_state(tmp_path: Path) -> None:
+    """It would read the owner's sessions into it; a folder that is merely called so is no server's."""
+    served = Served(tmp_path)
+    served.token("ann")
+    state = served.config.users_path / "ann"
+    with pytest.raises(ConfigError, match="what a server keeps for ann"):
+        load_config(str(tmp_path / "config.toml"), str(state), environ={})
+    elsewhere = tmp_path / "users" / "ann"
+    assert load_config(str(tmp_path / "config.toml"), str(elsewhere), environ={}).state_path == elsewhere
