@@ -52,8 +52,21 @@ def sensed_direction(sentence: Sentence, company: Company, *, corrected: bool) -
         clause
     ) < SURE_BESIDE_A_REQUEST:
         return None
+    kind = _kind_of(clause)
+    if kind is EntryKind.KNOWLEDGE and not (CJK.search(clause) or _STATES.search(clause)):
+        return None
     correction = corrected or CORRECTION.match(masked) is not None
-    return state(sentence, begin, end, kind=_kind_of(clause), correction=correction)
+    return state(sentence, begin, end, kind=kind, correction=correction)
+
+
+#: A fact says how something is or what it does: "interactive notes" says nothing of them.
+_STATES = Lazy(
+    r"\b(?:is|isn't|are|aren't|was|were|be|been|has|hasn't|have|haven't|had|do|does|doesn't|did|can|can't|cannot|will"
+    r"|won't|would|may|might|needs?|goes|go|lives?|runs?|uses?|sits?|stays?|belongs?|happens?|comes?|means?|takes?"
+    r"|expects?|requires?|holds?|keeps?|gets?|works?|starts?|ends?|stands?|depends?|listens?|points?|ships?|covers?"
+    r"|wants?|talks?|speaks?|reads?|writes?|breaks?|fails?|moved|dropped|switched|deployed|hosted|stored|written"
+    r"|pinned|named|called|kept|cached|generated|owned|signed|blocked|frozen|deprecated|voted?|agreed?|picked|chosen)\b|\w['’](?:s|re|ve|ll)\b|=|→"
+)
 
 
 #: What others say or write is passed on, not laid down.

@@ -68,3 +68,12 @@ def test_steps_of_a_way_of_working_are_told_together() -> None:
     """Half a recipe is worse than none."""
     recipe = "the release process is: update CHANGELOG, run make release, announce it"
     assert [each.text for each in find_directions(recipe)] == [recipe]
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    ["survey in parallel", "interactive notes", "slug test worktree", "écris un fichier ☃ 😀", "after auto compaction"],
+)
+def test_what_says_nothing_of_anything_is_no_fact(prompt: str) -> None:
+    """A heap of nouns, or words of a language that is not known, tells neither how something is nor what it does."""
+    assert find_directions(prompt) == ()
