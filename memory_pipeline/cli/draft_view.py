@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from memory_pipeline.cli.output import counted, entry_document, print_table
-from memory_pipeline.cli.visible import visible
 from memory_pipeline.clock import iso
 from memory_pipeline.records import Draft
 from memory_pipeline.redact import redact
+from memory_pipeline.visible import visible
 
 
 def draft_document(draft: Draft) -> dict[str, Any]:

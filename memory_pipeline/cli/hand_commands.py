@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from memory_pipeline.app import App
     from memory_pipeline.records import JournalAction, JournalRecord, Memory, Phase2Counts
 
-_CONDITION_CHARS = 200
 _KINDS = ("preference", "decision", "procedure", "knowledge", "failure")
 
 
@@ -31,6 +30,7 @@ _KINDS = ("preference", "decision", "procedure", "knowledge", "failure")
 @click.pass_obj
 def memory_add(place: Place, *, text: str, scope: str | None, kind: str, condition: str, as_json: bool) -> int:
     """Remember a statement of your own, pinned."""
+    from memory_pipeline.phase2.wording import condition_from, statement_from
     from memory_pipeline.records import EntryKind, JournalAction
 
     with open_app(place.load()) as app:
@@ -39,8 +39,8 @@ def memory_add(place: Place, *, text: str, scope: str | None, kind: str, conditi
             JournalAction.ADD,
             kind=EntryKind(kind),
             scope=_scope(app, scope),
-            statement=_statement(text),
-            condition=_condition(condition),
+            statement=statement_from(text),
+            condition=condition_from(condition),
         )
         counts = app.take_in_hand([record])
         return _tell(place, counts, _memory_of(app, record), as_json=as_json)
@@ -54,6 +54,7 @@ def memory_add(place: Place, *, text: str, scope: str | None, kind: str, conditi
 @click.pass_obj
 def memory_edit(place: Place, *, memory_id: str, text: str, condition: str | None, as_json: bool) -> int:
     """Word a memory anew. ID may be shortened."""
+    from memory_pipeline.phase2.wording import condition_from, statement_from
     from memory_pipeline.records import JournalAction
 
     def changed(app: App, found: Memory) -> JournalRecord:
@@ -63,8 +64,8 @@ def memory_edit(place: Place, *, memory_id: str, text: str, condition: str | Non
             memory_id=found.memory_id,
             kind=found.kind,
             scope=found.scope,
-            statement=_statement(text),
-            condition=found.condition if condition is None else _condition(condition),
+            statement=statement_from(text),
+            condition=found.condition if condition is None else condition_from(condition),
             was=found.statement,
             was_condition=found.condition,
         )
@@ -140,28 +141,6 @@ def _record(app: App, action: JournalAction, **fields: Any) -> JournalRecord:
         )
     record_id = record_id_of("command", action, now, *fields.values())
     return JournalRecord(record_id=record_id, action=action, at=now, origin="command", **fields)
-
-
-def _statement(text: str) -> str:
-    from memory_pipeline.redact import redact
-    from memory_pipeline.statements import STATEMENT_MAX_CHARS, statement_fault
-
-    statement = redact(" ".join(text.split())).text
-    fault = statement_fault(statement)
-    if fault == "too_long":
-        raise UsageError(
-            f"a memory has at most {STATEMENT_MAX_CHARS} characters, and this has {len(statement)}; say it shorter"
-        )
-    if fault is not None:
-        raise UsageError(f"this can't be a memory ({fault.replace('_', ' ')}); write one plain sentence")
-    return statement
-
-
-def _condition(text: str) -> str:
-    from memory_pipeline.redact import redact
-    from memory_pipeline.statements import one_line
-
-    return one_line(redact(text).text, _CONDITION_CHARS)
 
 
 def _scope(app: App, named: str | None) -> str:
