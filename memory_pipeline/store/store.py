@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from memory_pipeline.filesystems import file_system_of, is_network
+from memory_pipeline.store.activity import Activity
 from memory_pipeline.store.chronicle import Chronicle
 from memory_pipeline.store.citations import Citations
 from memory_pipeline.store.connection import open_database, suspicion_of
@@ -75,6 +76,7 @@ class Store:
         self.ledger = Ledger(self._connect)
         self.chronicle = Chronicle(self._connect)
         self.overview = Overview(self._connect)
+        self.activity = Activity(self._connect)
         self.search = Search(self._connect)
         self.settings = SettingRows(self._connect)
         self.recalled = Recalled(self._connect)
