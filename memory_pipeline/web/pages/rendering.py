@@ -33,7 +33,7 @@ class Renderer:
             lstrip_blocks=True,
         )
         self._environment.filters.update(
-            exact=exact, moment=moment, words=words, counted=counted, plural=plural, marked=marked
+            exact=exact, moment=moment, words=words, counted=counted, plural=plural, marked=marked, number=number
         )
         self._environment.globals.update(link=link)
 
@@ -84,6 +84,11 @@ def counted(counts: Mapping[str, int]) -> str:
 def plural(count: int, one: str, many: str | None = None) -> str:
     """Write a number and what it counts."""
     return f"{count:,} {one if count == 1 else many or f'{one}s'}"
+
+
+def number(value: float | str | None) -> str:
+    """Write a number as a person types it; a text stays, and None is none."""
+    return "" if value is None else value if isinstance(value, str) else f"{value:.10g}"
 
 
 def marked(parts: Sequence[Part], tag: str) -> Markup:
