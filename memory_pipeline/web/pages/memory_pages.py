@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from memory_pipeline.app import App
 
 LISTING = "/page/memories"
+_MEMORY = f"{LISTING}/{{memory_id}}"
 _PER_PAGE = 50
 #: What may be chosen to see: the status, or all of them.
 _STATUSES = (*(status.value for status in MemoryStatus), "all")
@@ -166,8 +167,20 @@ def _said(memory: Memory) -> dict[str, str]:
 
 PAGES = (
     Page(name="pageMemories", path=LISTING, answer=show_memories),
-    Page(name="pageMemory", path=f"{LISTING}/{{memory_id}}", answer=show_memory, back=LISTING),
-    Page(name="pageChange", path=f"{LISTING}/{{memory_id}}/change", method="POST", answer=change_memory, back=LISTING),
-    Page(name="pageEdit", path=f"{LISTING}/{{memory_id}}/edit", method="POST", answer=edit_memory, back=LISTING),
+    Page(name="pageMemory", path=_MEMORY, answer=show_memory, back=LISTING),
+    Page(
+        name="pageChange",
+        path=f"{_MEMORY}/change",
+        method="POST",
+        answer=change_memory,
+        back=_MEMORY,
+    ),
+    Page(
+        name="pageEdit",
+        path=f"{_MEMORY}/edit",
+        method="POST",
+        answer=edit_memory,
+        back=_MEMORY,
+    ),
     Page(name="pageSearch", path="/page/search", answer=search_memories, back="/page/search"),
 )

@@ -58,7 +58,7 @@ class Page:
     path: str  # with {id} for a part that varies
     answer: Callable[[App, Asked], Shown | Elsewhere]
     method: str = "GET"
-    back: str = "/"  # where a person goes on when it could not be done
+    back: str = "/"  # where a person goes on when it could not be done; with the same {id}
     is_run: bool = False
 
 

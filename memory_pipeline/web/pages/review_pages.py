@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from memory_pipeline.rollouts.readback import ReadBack
 
 LISTING = "/page/review"
+_DRAFT = f"{LISTING}/{{entry_id}}"
 _MOST_LISTED = 100
 _MOST_DECIDED = 10
 #: What was done -> how it is told. The name of it is the only thing that comes with an address.
@@ -107,7 +108,13 @@ def decide(app: App, asked: Asked) -> Shown | Elsewhere:
     queue = app.store.drafts.queue_ids()
     form = given(asked.form, "decision", "note", "days", "version")
     body = fitting({**form, "force": "force" in asked.form}, draft_calls.DecisionBody)
-    decided = draft_calls.decide(app, asked.call(body=body))
+    try:
+        decided = draft_calls.decide(app, asked.call(body=body))
+    except HttpFault as fault:
+        if fault.code != "not_ready":
+            raise
+        words = "Nothing was done: tick that you approve it all the same, if you mean it."
+        raise HttpFault(fault.status, fault.code, words) from None
     if not decided.drafts:
         raise HttpFault(
             HTTPStatus.CONFLICT,
@@ -175,8 +182,14 @@ def _evidence(app: App, draft: Draft) -> list[Rests]:
 
 PAGES = (
     Page(name="pageReview", path=LISTING, answer=show_queue),
-    Page(name="pageDraft", path=f"{LISTING}/{{entry_id}}", answer=show_draft, back=LISTING),
-    Page(name="pageDecide", path=f"{LISTING}/{{entry_id}}/decide", method="POST", answer=decide, back=LISTING),
-    Page(name="pageNote", path=f"{LISTING}/{{entry_id}}/note", method="POST", answer=note, back=LISTING),
-    Page(name="pageUndo", path=f"{LISTING}/{{entry_id}}/undo", method="POST", answer=undo, back=LISTING),
+    Page(name="pageDraft", path=_DRAFT, answer=show_draft, back=LISTING),
+    Page(
+        name="pageDecide",
+        path=f"{_DRAFT}/decide",
+        method="POST",
+        answer=decide,
+        back=_DRAFT,
+    ),
+    Page(name="pageNote", path=f"{_DRAFT}/note", method="POST", answer=note, back=_DRAFT),
+    Page(name="pageUndo", path=f"{_DRAFT}/undo", method="POST", answer=undo, back=_DRAFT),
 )

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from http import HTTPStatus
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -79,7 +79,8 @@ class Site:
                     user, lambda app: self._answer(page, app, asked, session), name=page.name, is_run=page.is_run
                 )
             except HttpFault as fault:
-                return await run_in_threadpool(self._fault, fault, page, user, session)
+                back = page.back.format(**{name: quote(str(part)) for name, part in request.path_params.items()})
+                return await run_in_threadpool(self._fault, fault, page, back, user, session)
 
         return answer
 
@@ -92,8 +93,8 @@ class Site:
         html = self._renderer.render(answer.template, {**around, **answer.values})
         return HTMLResponse(html, status_code=answer.status, headers=_HEADERS)
 
-    def _fault(self, fault: HttpFault, page: Page, user: User, session: Session) -> Response:
-        values = {"fault": fault, "back": page.back, "waiting": None, **_around(page, user, session)}
+    def _fault(self, fault: HttpFault, page: Page, back: str, user: User, session: Session) -> Response:
+        values = {"fault": fault, "back": back, "waiting": None, **_around(page, user, session)}
         html = self._renderer.render("fault", values)
         return HTMLResponse(html, status_code=fault.status, headers={**_HEADERS, **fault.headers})
 
