@@ -23,6 +23,16 @@ LIGHT = {"color_scheme": "light", "viewport": {"width": 1_200, "height": 800}}
 DARK = {"color_scheme": "dark", "viewport": {"width": 1_200, "height": 800}}
 PHONE = {"color_scheme": "dark", "viewport": {"width": 375, "height": 700}}
 NO_SCRIPTS = {"java_script_enabled": False}
+#: Whether all words of others stand in a box over which nothing of them is drawn.
+_ARE_KEPT_IN = """
+    [...document.querySelectorAll("main .words")].every((words) => {
+      for (let box = words; box.localName !== "main"; box = box.parentElement) {
+        const style = getComputedStyle(box);
+        if (style.overflowY === "clip" && style.display !== "inline") return true;
+      }
+      return false;
+    })
+"""
 
 
 @pytest.fixture(scope="module")
@@ -218,6 +228,7 @@ def _look_at(seen: Browsing, name: str) -> None:
     seen.open(f"/{name}")
     assert seen.page.title() != "owned", name
     assert not seen.runs_over(), name
+    assert seen.page.evaluate(_ARE_KEPT_IN), name
     seen.shoot(f"phone-{name.replace('/', '-').replace('?', '-') or 'overview'}")
 
 

@@ -59,8 +59,8 @@ def a_browser() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:
-        # No sandbox of its own: as root, as in a container, it starts with none, and it only ever sees our pages.
-        browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        # As root in a container it starts without a sandbox alone, and it only ever sees our pages.
+        browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
         try:
             yield browser
         finally:
