@@ -60,7 +60,9 @@ def a_browser() -> Iterator[Any]:
 
     with sync_playwright() as driver:
         # As root in a container it starts without a sandbox alone, and it only ever sees our pages.
-        browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
+        browser = driver.chromium.launch(
+            executable_path=path, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+        )
         try:
             yield browser
         finally:
