@@ -32,83 +32,33 @@ DEPTH = 10
 #: What the other memories are made of: the same field, the same words, other statements.
 ENGLISH = (
     ("Always", "Never", "From now on", "As a rule", "If you can,", "Please"),
-    (
-        *(
-            "run the tests",
-            "update the docs",
-            "ask the team",
-            "check the logs",
-            "rename the branch",
-            "bump the version",
-        ),
-        *("clear the cache", "deploy the worker", "review the schema", "format the code", "restart the database"),
-        *("install the tools", "measure the build", "close the ticket", "rotate the keys", "archive the reports"),
-        *("migrate the users", "validate the form", "pin the image", "split the commit", "mock the clock"),
-    ),
-    (
-        *(
-            "before the release",
-            "after a merge",
-            "on the staging server",
-            "in the checkout service",
-            "for every customer",
-        ),
-        *("when the queue is full", "in the admin pages", "during the night", "for the mobile app", "on Fridays"),
-        *("in the billing module", "with the new client", "for the import", "when CI is red", "in the search worker"),
-        *("for the German site", "on the old proxy", "in the payment flow", "without the vault", "for the partner API"),
-    ),
+    """
+    run the tests, update the docs, ask the team, check the logs, rename the branch, bump the version, clear the cache,
+    deploy the worker, review the schema, format the code, restart the database, install the tools, measure the build,
+    close the ticket, rotate the keys, archive the reports, migrate the users, validate the form, pin the image,
+    split the commit, mock the clock
+    """,
+    """
+    before the release, after a merge, on the staging server, in the checkout service, for every customer,
+    when the queue is full, in the admin pages, during the night, for the mobile app, on Fridays,
+    in the billing module, with the new client, for the import, when CI is red, in the search worker,
+    for the German site, on the old proxy, in the payment flow, without the vault, for the partner API
+    """,
 )
 CHINESE = (
     ("总是", "不要", "以后", "一般来说", "请", "必须"),
-    (
-        *(
-            "运行测试",
-            "更新文档",
-            "询问团队",
-            "查看日志",
-            "修改分支名",
-            "升级版本",
-            "清理缓存",
-            "部署任务",
-            "评审表结构",
-        ),
-        *(
-            "格式化代码",
-            "重启数据库",
-            "安装工具",
-            "测量构建时间",
-            "关闭工单",
-            "更换密钥",
-            "归档报表",
-            "迁移用户",
-            "校验表单",
-        ),
-    ),
-    (
-        *(
-            "，在发布之前",
-            "，在合并之后",
-            "，在测试服务器上",
-            "，在结算服务里",
-            "，对每个客户",
-            "，队列满的时候",
-            "，在管理页面",
-        ),
-        *(
-            "，在夜里",
-            "，为移动端",
-            "，在星期五",
-            "，在账单模块",
-            "，用新的客户端",
-            "，为导入",
-            "，构建失败的时候",
-            "，在搜索任务里",
-        ),
-    ),
+    """
+    运行测试, 更新文档, 询问团队, 查看日志, 修改分支名, 升级版本, 清理缓存, 部署任务, 评审表结构,
+    格式化代码, 重启数据库, 安装工具, 测量构建时间, 关闭工单, 更换密钥, 归档报表, 迁移用户, 校验表单
+    """,
+    """
+    ，在发布之前, ，在合并之后, ，在测试服务器上, ，在结算服务里, ，对每个客户, ，队列满的时候, ，在管理页面, ，在夜里,
+    ，为移动端, ，在星期五, ，在账单模块, ，用新的客户端, ，为导入, ，构建失败的时候, ，在搜索任务里
+    """,
 )
 IDENTIFIERS = (
-    ("get", "set", "find", "load", "parse", "make", "use", "render", "refresh", "send"),
-    (
+    ["get", "set", "find", "load", "parse", "make", "use", "render", "refresh", "send"],
+    [
         "User",
         "Order",
         "Cart",
@@ -121,8 +71,8 @@ IDENTIFIERS = (
         "Request",
         "Schema",
         "Index",
-    ),
-    ("Name", "Total", "List", "Cache", "Policy", "Job", "Client", "Store", "Event", "Limit", "File", "State"),
+    ],
+    ["Name", "Total", "List", "Cache", "Policy", "Job", "Client", "Store", "Event", "Limit", "File", "State"],
     (
         "{0} is called twice in {1}",
         "{0} lives in src/{2}/{1}.ts",
@@ -192,20 +142,25 @@ def measure(size: int, *, seed: int) -> list[Score]:
 
 def distractors(count: int, made: random.Random, *, beside: set[str]) -> list[str]:
     """Make other memories, half of them English, a quarter Chinese, a quarter about identifiers; none twice."""
+    english, chinese = _parts(ENGLISH), _parts(CHINESE)
     found: dict[str, None] = {}
     while len(found) < count:
         turn = len(found) % 4
         if turn == 3:
             statement = _about_identifiers(made)
         elif turn == 2:
-            statement = "".join(made.choice(part) for part in CHINESE)
+            statement = "".join(map(made.choice, chinese))
         else:
-            statement = " ".join(made.choice(part) for part in ENGLISH)
+            statement = " ".join(map(made.choice, english))
         if statement in found:
-            statement = f"{statement} ({made.choice(CHINESE[1]) if turn == 2 else made.choice(ENGLISH[1])})"
+            statement = f"{statement} ({made.choice(chinese[1] if turn == 2 else english[1])})"
         if statement not in beside:
             found[statement] = None
     return list(found)
+
+
+def _parts(source: Sequence[Sequence[str] | str]) -> list[Sequence[str]]:
+    return [[one.strip() for one in part.split(", ")] if isinstance(part, str) else part for part in source]
 
 
 def fill(path: Path, statements: Sequence[str], made: random.Random) -> None:

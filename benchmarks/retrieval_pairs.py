@@ -1,8 +1,8 @@
-"""What is remembered, and how somebody asks for it in other words. Written by hand, before search was tuned on any of it.
+"""What is remembered, and how somebody asks for it in other words. Written by hand, before search was tuned on it.
 
 Each line is a memory, two bars, and a task or question for which it should be found. Of English and Chinese there are
 two tasks: the first says it in other words altogether, the last shares a word or two, in whatever form. Every second
-line (the 2nd, the 4th, …) is held out: no rule of search was chosen by looking at how it does there.
+line (the 2nd, the 4th, …) is held out: no rule of search was chosen by looking at a single result there.
 """
 
 from __future__ import annotations

@@ -304,7 +304,7 @@ class App:
     def submit_task(self, task: SubmittedTask) -> bool:
         """Take in a task of another program; false when nothing of it is new. See phase1.submit.submit_task."""
         is_new = submit_task(self.config, self.store, self.clock, task)
-        self.regate()
+        apply_gates(self.config, self.store, self.clock, force=False, only_thread=task.thread_id)
         return is_new
 
     def submitted_task(self, thread_id: str) -> SubmittedTask | None:

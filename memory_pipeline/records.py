@@ -197,6 +197,11 @@ class ThreadFacts:
     citations: tuple[Citation, ...] = ()  # of the final answers that stand
 
 
+#: What stands in a row in the place of words that are kept from extraction.
+WITHHELD = "[result of a web or MCP tool withheld]"
+ECHO = "[memory that the agent read back, left out: it is no new evidence]"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EvidenceRow:
     """One row that a model may see and cite: filtered, redacted, cut to the budget."""

@@ -51,6 +51,7 @@ TOKEN_SHAPES: tuple[tuple[str, str, str], ...] = (
     ("databricks-token", r"dapi", r"[a-f0-9]{32}(?![A-Za-z0-9])"),
     ("twilio-key", r"SK", r"[0-9a-f]{32}(?![A-Za-z0-9])"),
     ("age-key", r"AGE-SECRET-KEY-1", r"[A-Z0-9]{20,}"),
+    ("own-token", r"mp_", r"[0-9a-f]{10}_[\w\-]{43}"),  # what lets a program in at our own server
     ("service-token", r"lin_api_", r"[A-Za-z0-9]{16,}"),
     ("service-token", r"figd_", r"[\w\-]{16,}"),
     ("service-token", r"ntn_", r"[A-Za-z0-9]{20,}"),

@@ -122,7 +122,7 @@ class InForce:
         for row in rows:
             if row.key in SETTABLE:
                 self._rows.setdefault(row.target, {})[row.key] = _Row(value=_value_of(row), at=row.at)
-        self._made: dict[tuple[tuple[str, Any], ...], Config] = {}
+        self._made: dict[tuple[str, ...], Config] = {}
 
     def of(self, key: str, *, scope: str | None = None, thread_id: str | None = None) -> Setting:
         """Return what is in force for a thread of a project, for a project, or for the whole.
@@ -159,15 +159,13 @@ class InForce:
 
     def config_for(self, *, scope: str | None = None, thread_id: str | None = None) -> Config:
         """Return the configuration as it is in force there."""
-        layers = [layer for layer in _layers(scope, thread_id) if self._may_say_something(layer)]
-        values = tuple(
-            (key, found.value)
-            for key in (SETTABLE if layers else ())
-            if (found := self.of(key, scope=scope, thread_id=thread_id)).origin not in _FROM_FILE
-        )
-        if values not in self._made:
-            self._made[values] = with_values(self._config, dict(values)) if values else self._config
-        return self._made[values]
+        targets = tuple(layer.target for layer in _layers(scope, thread_id) if self._says_something(layer.target))
+        if targets not in self._made:
+            # Most of many thousands of threads have no settings of their own, and share what is made here.
+            found = [self.of(key, scope=scope, thread_id=thread_id) for key in (SETTABLE if targets else ())]
+            values = {one.key: one.value for one in found if one.origin not in _FROM_FILE}
+            self._made[targets] = with_values(self._config, values) if values else self._config
+        return self._made[targets]
 
     def counts_of_own(self, key: str, value: Any) -> dict[SettingOrigin, int]:
         """Count the projects and the threads for which a key was set to this value."""
@@ -184,18 +182,27 @@ class InForce:
             key for key in SETTABLE if key in self._config.written and self.of(key).value != value_in(self._config, key)
         ]
 
-    def _may_say_something(self, layer: _Layer) -> bool:
-        return layer.target in self._rows or (layer.target != WHOLE and self._tombstones.holds_switches)
+    def _says_something(self, target: str) -> bool:
+        return target in self._rows or (self._tombstones.holds_switches and self._tombstones.knows_settings_of(target))
 
     def _set_in(self, layer: _Layer, key: str) -> Setting | None:
+        if not self._says_something(layer.target):
+            return None
         row = self._rows.get(layer.target, {}).get(key)
         if row is not None:
             # What was unset after a forgetting is unset: the person has seen it.
             return None if row.value is None else Setting(key=key, value=row.value, origin=layer.origin, set_at=row.at)
-        if layer.target == WHOLE or not self._tombstones.holds_switches:
-            return None
         stood = self._tombstones.switch(layer.target, key, _SWITCHES.get(key, ()))
         return None if stood is None else Setting(key=key, value=json.loads(stood), origin=SettingOrigin.FORGOTTEN)
+
+
+def in_force_now(config: Config, store: Store) -> InForce:
+    """Return what is in force now; ``config`` is as the configuration file says. Changes nothing.
+
+    Raises:
+        StoreError: it can't be read, or what was forgotten can't.
+    """
+    return InForce(config, store.settings.every(), TombstoneFolder(config.tombstones_path).current())
 
 
 class Settings:
@@ -209,11 +216,7 @@ class Settings:
         self._tombstones = TombstoneFolder(config.tombstones_path)
 
     def in_force(self) -> InForce:
-        """Return what is in force now.
-
-        Raises:
-            StoreError: it can't be read, or what was forgotten can't.
-        """
+        """Return what is in force now; see in_force_now."""
         return InForce(self._config, self._store.settings.every(), self._tombstones.current())
 
     def set(self, key: str, value: Any, *, scope: str | None = None, thread_id: str | None = None) -> Setting:

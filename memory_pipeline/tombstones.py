@@ -167,6 +167,10 @@ class Tombstones:
         """Whether what was set for a project or thread at that time was forgotten."""
         return at <= self.settings_taken_at(target)
 
+    def knows_settings_of(self, target: str) -> bool:
+        """Whether settings of a project or thread were ever forgotten."""
+        return self._has(TombstoneKind.SETTINGS, target)
+
     def settings_taken_at(self, target: str) -> float:
         """Return when the settings of a project or thread were last forgotten; before all time for never."""
         return max((one.at for one in self._forgettings if one.has(TombstoneKind.SETTINGS, target)), default=-math.inf)

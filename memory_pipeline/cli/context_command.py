@@ -119,6 +119,8 @@ def _asked(cwd: str | None, task: str, thread: str | None, budget_tokens: int | 
     thread_id = thread or _text_of(told, "session_id")
     if thread_id is not None and (len(thread_id) > _MOST_ID_CHARS or not thread_id.isprintable()):
         raise UsageError(f"the id of a session has at most {_MOST_ID_CHARS} characters, all of them printable")
+    if cwd and os.path.exists(cwd):  # noqa: PTH110 - as a text, not a path that may raise
+        cwd = os.path.abspath(cwd)  # noqa: PTH100
     return Asked(
         cwd=cwd or _text_of(told, "cwd") or os.getcwd(),  # noqa: PTH109 - as text, as a log has it
         task=task,

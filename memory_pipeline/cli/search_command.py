@@ -94,4 +94,5 @@ def _print(one: Found) -> None:
     if one.where == "evidence":
         click.echo(f"    it rests on: {printable(one.snippet[:200])}")
     if one.matched:
-        click.echo(f"    found by: {printable(', '.join(one.matched))}")
+        says = "found by what it means" if one.where == "meaning" else "found by"
+        click.echo(f"    {says}: {printable(', '.join(one.matched))}")

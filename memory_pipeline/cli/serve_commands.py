@@ -49,6 +49,9 @@ def serve(ctx: click.Context, *, host: str, port: int, hosts: tuple[str, ...], a
     from memory_pipeline.web.server import build_server, run_server
 
     log_to_stderr(logging.INFO)
+    # What goes wrong in the server itself is told by uvicorn alone.
+    logging.getLogger("uvicorn").handlers[:] = logging.getLogger("memory_pipeline").handlers
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
     config = place.load()
     with _listening(host, port, allow_remote=allow_remote) as listener, stoppable() as stop:
         app = build_server(config, hosts=[*hosts, host], stop=stop)

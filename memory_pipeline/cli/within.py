@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
+from memory_pipeline.cli.place import EXIT_FAILED, AtOnce
 from memory_pipeline.errors import MemoryPipelineError
 
 T = TypeVar("T")
 
 
 class TooSlowError(MemoryPipelineError):
-    """The work was not done in time: a slow disk, a busy machine, input that does not end."""
+    """The work was not done in time: a slow disk, a busy machine, input that does not end.
+
+    The program ends at once: taking it down regularly would wait for the work, or trip over it.
+    """
+
+    exit_code: ClassVar[int] = AtOnce(EXIT_FAILED)
 
 
 def within(seconds: float, work: Callable[[Callable[[], bool]], T]) -> T:

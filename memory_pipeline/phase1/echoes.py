@@ -25,15 +25,16 @@ _MEMORY_NAMES = (
 _MEMORY_TOOL = re.compile(r"memor|mem0", re.IGNORECASE)
 #: Lines that stand in memory files and nowhere else, with or without a line number or a file name before them.
 _LINE_START = r"(?m)^(?:[^\n:]{0,200}:)?[ \t]{0,8}(?:\d{1,7}[ \t:\u2192|\-]{1,4})?"
+#: What stands around whatever our own command ``context`` prints, as text or inside of JSON.
+_CONTEXT = "<memory-pipeline-context>"
 _MEMORY_TEXT = re.compile(
     rf"{_LINE_START}(?:# Raw Memories[ \t]*$|# Task Group: |### rollout_summary_files[ \t]*$|## What's in Memory[ \t]*$"
     r"|thread_id: [\w\-]+[ \t]*\r?\n[^\n]{0,20}updated_at: "
-    r"|<memory-pipeline-context>[ \t]*$"  # what our own context command prints
     r"|- \S[^\n]{0,600} \[Task \d{1,4}\][ \t]*$|v1[ \t]*\r?\n(?:[^\n]*\n){0,3}?[^\n]{0,20}## User Profile)"
 )
 _MEMORY_TEXT_HINTS = (
     "# Raw Memories", "# Task Group: ", "### rollout_summary_files", "[Task ", "## User Profile", "## What's in Memory",
-    "thread_id: ", "<memory-pipeline-context>",
+    "thread_id: ",
 )  # fmt: skip
 #: How Codex marks which memories an answer rests on.
 _CITATION = re.compile(r"\s*<oai-mem-citation>.*?(?:</oai-mem-citation>|\Z)", re.DOTALL)
@@ -106,7 +107,9 @@ class Echoes:
 
 def looks_like_memory(text: str) -> bool:
     """Whether a text is, or holds, a part of a memory's files, by lines that stand nowhere else."""
-    return any(hint in text for hint in _MEMORY_TEXT_HINTS) and _MEMORY_TEXT.search(text) is not None
+    return _CONTEXT in text or (
+        any(hint in text for hint in _MEMORY_TEXT_HINTS) and _MEMORY_TEXT.search(text) is not None
+    )
 
 
 def without_citations(event: Event) -> str:

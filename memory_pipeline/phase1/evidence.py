@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from memory_pipeline.phase1.echoes import Echoes, without_citations
 from memory_pipeline.records import (
+    ECHO,
+    WITHHELD,
     Coverage,
     Event,
     EventKind,
@@ -56,9 +58,6 @@ _IMPORTANCE: Mapping[EventKind, int] = {
     EventKind.TOOL_RESULT: 1,
 }
 _FAILED_RESULT_IMPORTANCE = 5
-
-WITHHELD = "[result of a web or MCP tool withheld]"
-ECHO = "[memory that the agent read back, left out: it is no new evidence]"
 
 #: What a row costs beyond its text: number, speaker, line ends.
 _ROW_OVERHEAD_TOKENS = 8

@@ -29,14 +29,23 @@ class Conditions:
     kept_out: frozenset[str] = frozenset()  # threads for each of which the person switched generation off
 
 
-def apply_gates(config: Config, store: Store, clock: Clock, *, force: bool, budget_is_spent: bool = False) -> None:
-    """Gate every known thread, and enqueue those that pass and say something new.
+def apply_gates(
+    config: Config,
+    store: Store,
+    clock: Clock,
+    *,
+    force: bool,
+    budget_is_spent: bool = False,
+    only_thread: str | None = None,
+) -> None:
+    """Gate every known thread, or one alone, and enqueue those that pass and say something new.
 
     ``budget_is_spent``: a call was refused because it would have passed a cap, so paid work holds as a whole.
     """
     now = clock.now()
     in_force = Settings(config, store, clock).in_force()
-    threads = store.threads.every()
+    one = store.threads.get(only_thread) if only_thread is not None else None
+    threads = store.threads.every() if only_thread is None else [one] if one is not None else []
     conditions = Conditions(
         now=now,
         force=force,
@@ -46,7 +55,7 @@ def apply_gates(config: Config, store: Store, clock: Clock, *, force: bool, budg
             thread.thread_id for thread in threads if in_force.flag(GENERATE, thread.thread_id) is False
         ),
     )
-    holds: dict[float, Gate | None] = {}
+    held: dict[float, Conditions] = {}  # by how much of an agent's own quota paid calls must leave
     gates: dict[str, Gate | None] = {}
     keep_words: set[str] = set()
     for thread in threads:
@@ -56,10 +65,11 @@ def apply_gates(config: Config, store: Store, clock: Clock, *, force: bool, budg
             continue  # Which of its records are its own is not decided yet; the pass that read it will.
         own = in_force.config_for(scope=thread.scope, thread_id=thread.thread_id)
         least = own.gates.min_rate_limit_remaining_percent
-        if least not in holds:
+        if least not in held:
             hold = paid_hold(own, store, now)
-            holds[least] = Gate.BUDGET if budget_is_spent else hold.gate if hold else None
-        gate = first_gate(thread, own, dataclasses.replace(conditions, paid_hold=holds[least]))
+            closed = Gate.BUDGET if budget_is_spent else hold.gate if hold else None
+            held[least] = dataclasses.replace(conditions, paid_hold=closed)
+        gate = first_gate(thread, own, held[least])
         keeps = gate is Gate.DISABLED and not _is_kept_out(thread, conditions)
         if keeps:
             keep_words.add(thread.thread_id)

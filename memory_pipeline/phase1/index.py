@@ -76,14 +76,19 @@ def index_rollouts(
     reader.share_out()
     store.citations.count_threads(now=clock.now())
     store.threads.rescope(store.threads.scopes_with_remote())
+    problems, tasks = list(on_disk.problems), 0
+    try:
+        tasks = index_tasks(config, store, clock)
+    except OSError as error:
+        problems.append(f"{config.journal_path}: can't be read ({error.strerror or error}), so no task in it is seen")
     return Discovery(
-        threads=len(set(map(_THREAD_ID, listing.values()))) + index_tasks(config, store, clock),
+        threads=len(set(map(_THREAD_ID, listing.values()))) + tasks,
         opened=len(changed),
         moved=len(moves),
         vanished=len(gone),
         unreadable=unreadable,
         unlistable=on_disk.unlistable,
-        problems=on_disk.problems,
+        problems=tuple(problems),
     )
 
 

@@ -33,7 +33,7 @@ from memory_pipeline.phase1.extract import check_answer, keep_earlier_entries, k
 from memory_pipeline.phase1.gates import apply_gates
 from memory_pipeline.phase1.index import Discovery, Progress, index_rollouts
 from memory_pipeline.phase1.scopes import TurnScopes
-from memory_pipeline.phase1.tasks import one_memory
+from memory_pipeline.phase1.tasks import under_goal, with_one_statement
 from memory_pipeline.records import (
     Agent,
     ClaimOutcome,
@@ -334,12 +334,14 @@ class Phase1:
         answer = self._extract(sent, deadline=time.monotonic() + self._deadline_seconds())
         if sent is not evidence:
             answer = dataclasses.replace(answer, saw_all_rows=False)
-        answer = one_memory(answer, evidence)
+        answer = under_goal(answer, evidence)
         extraction = check_answer(answer, evidence, scope_at=TurnScopes(self._store, thread).at)
         earlier = self._store.extractions.get(thread.thread_id)
         if extraction.coverage is Coverage.PARTIAL:
             extraction = keep_earlier_entries(extraction, earlier)
-        return extraction if tombstones.is_empty else keep_spared_entries(extraction, earlier, tombstones)
+        if not tombstones.is_empty:
+            extraction = keep_spared_entries(extraction, earlier, tombstones)
+        return with_one_statement(extraction, thread.agent)
 
     def _window_tokens(self) -> int:
         """Return what may go into one request: what the model takes, and what one job may cost."""

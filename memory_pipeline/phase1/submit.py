@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import re
 
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config
 from memory_pipeline.errors import UsageError
-from memory_pipeline.phase1.tasks import index_tasks
-from memory_pipeline.records import SubmittedTask
+from memory_pipeline.records import SubmittedTask, TaskLine
 from memory_pipeline.redact import redact
 from memory_pipeline.rollouts.journal import Journal
-from memory_pipeline.rollouts.task_lines import digest_of, encode_task
+from memory_pipeline.rollouts.task_lines import decode_task, digest_of, encode_task, facts_of
 from memory_pipeline.store.store import Store
 from memory_pipeline.tombstones import TombstoneFolder
 
@@ -27,21 +27,40 @@ def submit_task(config: Config, store: Store, clock: Clock, task: SubmittedTask)
     """Take in a task, masked; false when it says just what is known of it.
 
     Raises:
-        UsageError: its goal says nothing.
+        UsageError: its goal says nothing, or its times can't be true.
         ForgottenTaskError: it, or what it says, was forgotten.
         OSError, LockedError, StoreError: it can't be written.
     """
     goal = _FRAMED.sub(" ", task.goal).strip()  # what we gave the task ourselves is no part of what was wanted
     if not any(character.isalnum() for character in goal):
         raise UsageError("the goal says nothing of its own")
-    masked = dataclasses.replace(task, goal=redact(goal).text, result=redact(task.result).text)
+    masked = _as_told(dataclasses.replace(task, goal=redact(goal).text, result=redact(task.result).text))
     _refuse_forgotten(config, masked)
-    known = store.submitted.places().get(masked.thread_id)
+    known = store.submitted.place_of(masked.thread_id)
     if known is not None and known.present and known.digest == digest_of(masked):
         return False
-    Journal(config.journal_path).append_lines([encode_task(masked)])
-    index_tasks(config, store, clock)
+    raw = encode_task(masked)
+    start = Journal(config.journal_path).append_lines([raw])
+    line = TaskLine(
+        task=masked, byte_start=start, byte_end=start + len(raw), line_sha256=hashlib.sha256(raw).hexdigest()
+    )
+    store.submitted.record(facts_of(masked), line, journal_path=str(config.journal_path), now=clock.now())
     return True
+
+
+def _as_told(task: SubmittedTask) -> SubmittedTask:
+    """Return a task as the journal will tell it.
+
+    Raises:
+        UsageError: it can't be told: its times are of no day that there is.
+    """
+    try:
+        told = decode_task(encode_task(task))
+    except (ValueError, OverflowError):  # before the first year that can be written, or after the last
+        told = None
+    if told is None or told.started_at <= 0 or (told.finished_at is None) != (task.finished_at is None):
+        raise UsageError("started_at and finished_at must be times that can be true")
+    return told
 
 
 def _refuse_forgotten(config: Config, task: SubmittedTask) -> None:

@@ -7,7 +7,8 @@ import hashlib
 
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config
-from memory_pipeline.records import Agent, EventKind, Evidence, ExtractionAnswer
+from memory_pipeline.raw_memory import render_raw_memory
+from memory_pipeline.records import Agent, EventKind, Evidence, Extraction, ExtractionAnswer
 from memory_pipeline.rollouts.task_lines import digest_of, facts_of, read_tasks
 from memory_pipeline.statements import one_line
 from memory_pipeline.store.store import Store
@@ -34,19 +35,33 @@ def index_tasks(config: Config, store: Store, clock: Clock) -> int:
         if not is_known or (place is not None and not place.present):
             store.submitted.record(facts_of(task), line, journal_path=str(config.journal_path), now=clock.now())
     left = {line.task.thread_id for line in lines}
-    store.submitted.record_vanished([name for name, place in known.items() if place.present and name not in left])
+    gone = [name for name, place in known.items() if place.present and name not in left]
+    store.submitted.record_vanished(gone, now=clock.now())
     return len(lines)
 
 
-def one_memory(answer: ExtractionAnswer, evidence: Evidence) -> ExtractionAnswer:
-    """Keep one statement of a task: of its project alone, and under its goal, so that a later result can replace it."""
+def under_goal(answer: ExtractionAnswer, evidence: Evidence) -> ExtractionAnswer:
+    """Let what is proposed of a task hold in its project alone, and under its goal: a later result can replace it."""
     if evidence.agent is not Agent.TASK:
         return answer
-    for task in answer.tasks:
-        for entry in task.entries:
-            kept = dataclasses.replace(entry, scope="project", condition=condition_of(evidence))
-            return dataclasses.replace(answer, tasks=(dataclasses.replace(task, entries=(kept,)),))
-    return dataclasses.replace(answer, tasks=())
+    condition = condition_of(evidence)
+    tasks = tuple(
+        dataclasses.replace(
+            task,
+            entries=tuple(dataclasses.replace(entry, scope="project", condition=condition) for entry in task.entries),
+        )
+        for task in answer.tasks
+    )
+    return dataclasses.replace(answer, tasks=tasks)
+
+
+def with_one_statement(extraction: Extraction, agent: Agent) -> Extraction:
+    """Keep of a task the first statement that stands: whoever submits thousands wants one line of each."""
+    if agent is not Agent.TASK:
+        return extraction
+    said = next((task for task in extraction.tasks if task.entries), None)
+    kept = () if said is None else (dataclasses.replace(said, entries=said.entries[:1]),)
+    return dataclasses.replace(extraction, tasks=kept, raw_memory=render_raw_memory(kept))
 
 
 def condition_of(evidence: Evidence) -> str:

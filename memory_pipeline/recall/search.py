@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
 
+from memory_pipeline.concepts import concepts_of
 from memory_pipeline.recall.weight import weight_of
 from memory_pipeline.records import Entry, EntryKind, Memory, MemoryStatus
 from memory_pipeline.store.search import PREFIX_FROM
@@ -23,7 +24,9 @@ class Found:
     memory: Memory
     score: float
     matched: tuple[str, ...]  # words of the query that it holds, as they were typed
-    where: str  # "statement", or "evidence" when only what it rests on holds them
+    where: (
+        str  # "statement"; "evidence" when only what it rests on holds them; "meaning" when it says the same otherwise
+    )
     snippet: str  # the statement, or the quote that holds them
 
 
@@ -64,7 +67,15 @@ def _found(memory: Memory, score: float, words: Sequence[str], entries: Sequence
         return Found(memory=memory, score=score, matched=matched, where="statement", snippet=memory.statement)
     quotes = [line.quote for entry in entries for line in entry.evidence]
     best = max(quotes, key=lambda quote: len(_held(words, quote)), default=memory.statement)
-    return Found(memory=memory, score=score, matched=_held(words, best), where="evidence", snippet=best)
+    matched = _held(words, best)
+    if matched:
+        return Found(memory=memory, score=score, matched=matched, where="evidence", snippet=best)
+    return Found(memory=memory, score=score, matched=_meant(words, said), where="meaning", snippet=memory.statement)
+
+
+def _meant(words: Sequence[str], text: str) -> tuple[str, ...]:
+    about = set(concepts_of(text))
+    return tuple(word for word in words if about & set(concepts_of(word)))[:_MOST_MATCHED]
 
 
 def _held(words: Sequence[str], text: str) -> tuple[str, ...]:

@@ -72,14 +72,14 @@ class Journal:
         """
         self.append_lines([_encode_setting(record) for record in records])
 
-    def append_lines(self, lines: Sequence[bytes]) -> None:
-        """Write lines at the end in the same way; each is whole, without its end.
+    def append_lines(self, lines: Sequence[bytes]) -> int:
+        """Write lines at the end in the same way, each whole and without its end; returns where the first one begins.
 
         Raises:
             OSError, LockedError: as append.
         """
         if not lines:
-            return
+            return 0
         make_private_folder(self.path.parent)
         with self.lock():
             descriptor = os.open(
@@ -88,11 +88,14 @@ class Journal:
             try:
                 # A line that a crash cut off must not swallow the next one.
                 text = b"".join(line + b"\n" for line in lines)
-                _write_all(descriptor, text if _ends_in_newline(descriptor) else b"\n" + text)
+                ending = b"" if _ends_in_newline(descriptor) else b"\n"
+                start = os.fstat(descriptor).st_size + len(ending)
+                _write_all(descriptor, ending + text)
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
             sync_folder(self.path.parent)
+        return start
 
     def rewrite(
         self,

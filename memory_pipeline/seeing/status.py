@@ -19,11 +19,10 @@ from memory_pipeline.phase2.consolidate import workspace_lock_path
 from memory_pipeline.records import Gate, JobState
 from memory_pipeline.seeing.folders import folder_problems
 from memory_pipeline.seeing.words import GATE_REMEDIES, GATE_WORDS
-from memory_pipeline.settings import GENERATE, USE, InForce, SettingOrigin
+from memory_pipeline.settings import GENERATE, USE, InForce, SettingOrigin, in_force_now
 from memory_pipeline.store.looking import DatabaseState, look_at, why_not
 from memory_pipeline.store.overview import FailedJobs, RunningJob
 from memory_pipeline.store.store import Store
-from memory_pipeline.tombstones import TombstoneFolder
 
 #: How many running sessions and reasons of failures are listed.
 _MOST_LISTED = 5
@@ -53,7 +52,7 @@ def status_document(
     try:
         store = look(config.database_path)
         try:
-            in_force = InForce(config, store.settings.every(), TombstoneFolder(config.tombstones_path).current())
+            in_force = in_force_now(config, store)
             document |= _from_store(in_force.config_for(), store, now)
             document |= _switches(in_force)
         finally:

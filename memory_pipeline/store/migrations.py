@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database, Migrations
 
 #: How many steps there are; stands in ``PRAGMA user_version`` once all are applied.
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 11
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -70,6 +70,11 @@ def schema_steps() -> Migrations:
     @steps()
     def settings(database: Database) -> None:
         for statement in _SETTINGS:
+            database.execute(statement)
+
+    @steps()
+    def concepts_of_search(database: Database) -> None:
+        for statement in _CONCEPTS_OF_SEARCH:
             database.execute(statement)
 
     @steps()
@@ -487,6 +492,19 @@ _INJECTIONS = (
     ) STRICT
     """,
     "CREATE UNIQUE INDEX injections_by_thread ON injections (thread_id, again) WHERE thread_id IS NOT NULL",
+)
+
+
+_CONCEPTS_OF_SEARCH = (
+    # The index anew, with what the words of a memory are about; every memory is indexed by the next search.
+    "DROP TABLE memory_search",
+    """
+    CREATE VIRTUAL TABLE memory_search USING fts5(
+        said, rests_on, about, tokenize = 'unicode61 remove_diacritics 0', prefix = '4'
+    )
+    """,
+    "DELETE FROM search_stale",
+    "INSERT INTO search_stale SELECT memory_id FROM memories",
 )
 
 

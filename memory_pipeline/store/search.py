@@ -11,11 +11,14 @@ import sqlite3
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
+from memory_pipeline.concepts import concepts_of, words_that_count
 from memory_pipeline.store.connection import immediate
 from memory_pipeline.terms import terms_of
 
 #: A hit in what a memory says counts as much as so many in what it rests on.
 _STATEMENT_WEIGHT = 4.0
+#: And one in what its words are about counts as much as one in what it rests on.
+_CONCEPT_WEIGHT = 1.0
 _MOST_QUERY_TERMS = 64
 #: From this length on, a word of the query also finds the words that begin with it.
 PREFIX_FROM = 4
@@ -52,25 +55,21 @@ class Search:
         Any text is a query. Only memories of these scopes, kinds and statuses, where they are given, are searched.
         Without ``refresh`` nothing is written, and what changed since the index was brought up to date is not found.
         """
-        wanted = [_encode(term) for term in dict.fromkeys(terms_of(query))][:_MOST_QUERY_TERMS]
-        if not wanted or limit <= 0:
+        asked = _asked(query)
+        if not asked or limit <= 0:
             return []
         if refresh:
             self.refresh()
-        asked = " OR ".join(
-            f'"{term}"*' if len(term) >= PREFIX_FROM and term.isascii() and term.isalpha() else f'"{term}"'
-            for term in wanted
-        )
         conditions, values = _filters(scopes, kinds, statuses)
         rows = self._connect().execute(
             f"""
-            SELECT m.memory_id, -bm25(memory_search, ?, 1.0) AS score
+            SELECT m.memory_id, -bm25(memory_search, ?, 1.0, ?) AS score
             FROM memory_search AS s JOIN search_rows AS r ON r.row = s.rowid
             JOIN memories AS m ON m.memory_id = r.memory_id
             WHERE memory_search MATCH ? {conditions}
             ORDER BY score DESC, m.memory_id LIMIT ?
             """,
-            (_STATEMENT_WEIGHT, asked, *values, limit),
+            (_STATEMENT_WEIGHT, _CONCEPT_WEIGHT, asked, *values, limit),
         )
         return [Hit(memory_id=row["memory_id"], score=row["score"]) for row in rows]
 
@@ -89,6 +88,20 @@ def index_stale(connection: sqlite3.Connection) -> int:
         _index(connection, stale[start : start + _BATCH])
     connection.execute("DELETE FROM search_stale")
     return len(stale)
+
+
+def _asked(query: str) -> str:
+    """Write a query in the language of FTS5: any of its terms, or of what they are about; "" for no term."""
+    terms = words_that_count(list(dict.fromkeys(terms_of(query))))[:_MOST_QUERY_TERMS]
+    if not terms:
+        return ""
+    encoded = [_encode(term) for term in terms]
+    said = " OR ".join(
+        f'"{term}"*' if len(term) >= PREFIX_FROM and term.isascii() and term.isalpha() else f'"{term}"'
+        for term in encoded
+    )
+    about = " OR ".join(f'"{_encode(concept)}"' for concept in concepts_of(query)[:_MOST_QUERY_TERMS])
+    return f"{{said rests_on}} : ({said})" + (f" OR about : ({about})" if about else "")
 
 
 def _filters(
@@ -130,8 +143,13 @@ def _index(connection: sqlite3.Connection, memory_ids: Sequence[str]) -> None:
                 "INSERT INTO search_rows (memory_id) VALUES (?) RETURNING row", (memory_id,)
             ).fetchone()
         connection.execute(
-            "INSERT INTO memory_search (rowid, said, rests_on) VALUES (?, ?, ?)",
-            (row["row"], _written(said[memory_id]), _written(" ".join(quotes.get(memory_id, ())))),
+            "INSERT INTO memory_search (rowid, said, rests_on, about) VALUES (?, ?, ?, ?)",
+            (
+                row["row"],
+                _written(said[memory_id]),
+                _written(" ".join(quotes.get(memory_id, ()))),
+                " ".join(map(_encode, concepts_of(said[memory_id]))),
+            ),
         )
 
 

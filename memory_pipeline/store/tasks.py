@@ -12,6 +12,8 @@ from memory_pipeline.store.chronicle import note
 from memory_pipeline.store.connection import immediate
 from memory_pipeline.store.threads import refresh_claimable, upsert_thread
 
+_SELECT_PLACES = "SELECT thread_id, content_digest, own_from_byte, present FROM threads"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TaskPlace:
@@ -30,15 +32,17 @@ class SubmittedTasks:
 
     def places(self) -> dict[str, TaskPlace]:
         """Return where each task's line was last seen, by thread, those that vanished included."""
-        rows = self._connect().execute(
-            "SELECT thread_id, content_digest, own_from_byte, present FROM threads WHERE agent = ?", (Agent.TASK,)
+        rows = self._connect().execute(f"{_SELECT_PLACES} WHERE agent = ?", (Agent.TASK,))
+        return {row["thread_id"]: _place(row) for row in rows}
+
+    def place_of(self, thread_id: str) -> TaskPlace | None:
+        """Return where one task's line was last seen; None where there is no such task."""
+        row = (
+            self._connect()
+            .execute(f"{_SELECT_PLACES} WHERE agent = ? AND thread_id = ?", (Agent.TASK, thread_id))
+            .fetchone()
         )
-        return {
-            row["thread_id"]: TaskPlace(
-                digest=row["content_digest"], byte_start=row["own_from_byte"], present=bool(row["present"])
-            )
-            for row in rows
-        }
+        return _place(row) if row else None
 
     def record(self, facts: ThreadFacts, line: TaskLine, *, journal_path: str, now: float) -> None:
         """Store what a task's line tells."""
@@ -72,10 +76,16 @@ class SubmittedTasks:
                 note(connection, facts.thread_id, Happened.GREW, now=now)
             refresh_claimable(connection, [facts.thread_id])
 
-    def record_vanished(self, thread_ids: Sequence[str]) -> None:
+    def record_vanished(self, thread_ids: Sequence[str], *, now: float) -> None:
         """Note that the journal holds these tasks no longer; what they said stays."""
         if not thread_ids:
             return
         with immediate(self._connect()) as connection:
             connection.executemany("UPDATE threads SET present = 0 WHERE thread_id = ?", [(one,) for one in thread_ids])
+            for thread_id in thread_ids:
+                note(connection, thread_id, Happened.VANISHED, now=now)
             refresh_claimable(connection, thread_ids)
+
+
+def _place(row: sqlite3.Row) -> TaskPlace:
+    return TaskPlace(digest=row["content_digest"], byte_start=row["own_from_byte"], present=bool(row["present"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from http import HTTPStatus
@@ -13,13 +14,16 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from memory_pipeline.web.answers import HttpFault, fault_answer, json_answer, not_found
+from memory_pipeline.errors import MemoryPipelineError
+from memory_pipeline.web.answers import HttpFault, fault_answer, fault_of, json_answer, not_found
 from memory_pipeline.web.endpoints import ID_PATTERN, Call, Endpoint
 from memory_pipeline.web.keys import Keys
 from memory_pipeline.web.openapi import describe
 from memory_pipeline.web.rates import RateLimit
 from memory_pipeline.web.users import User, Users
 from memory_pipeline.web.work import Work
+
+logger = logging.getLogger(__name__)
 
 _ID = re.compile(ID_PATTERN, re.ASCII)
 _SCHEME = "bearer "
@@ -81,6 +85,9 @@ class Api:
                 return json_answer(document)
             except HttpFault as fault:
                 return fault_answer(fault)
+            except MemoryPipelineError as error:  # of the tokens: what else fails has been told already
+                logger.error("%s", error, extra={"action": "token", "outcome": "failed"})
+                return fault_answer(fault_of(error))
             except ClientDisconnect:
                 return Response(status_code=HTTPStatus.BAD_REQUEST)  # nobody is left to read it
 

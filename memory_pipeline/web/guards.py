@@ -16,8 +16,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memory_pipeline.web.answers import HttpFault, fault_answer
 
-#: The largest body of a request, in bytes.
-MAX_BODY_BYTES = 1 << 20
+#: The largest body of a request, in bytes: the longest task fits, however its characters are escaped.
+MAX_BODY_BYTES = 4 << 20
 #: How long a body may take to arrive, in seconds.
 BODY_SECONDS = 30.0
 

@@ -18,8 +18,8 @@ from starlette.routing import BaseRoute
 
 from memory_pipeline.clock import Clock, SystemClock
 from memory_pipeline.config import Config
-from memory_pipeline.errors import ServiceError
-from memory_pipeline.web.answers import HttpFault, fault_answer
+from memory_pipeline.errors import MemoryPipelineError, ServiceError
+from memory_pipeline.web.answers import HttpFault, fault_answer, fault_of
 from memory_pipeline.web.api import Api
 from memory_pipeline.web.calls import ENDPOINTS
 from memory_pipeline.web.endpoints import Endpoint
@@ -97,7 +97,11 @@ def build_server(
     )
     app = Starlette(
         routes=[*api.routes(), *(pages or page_routes)(parts)],
-        exception_handlers={HTTPException: _tell_no_route, Exception: _tell_surprise},
+        exception_handlers={
+            HTTPException: _tell_no_route,
+            MemoryPipelineError: _tell_fault,
+            Exception: _tell_surprise,
+        },
     )
     app.router.redirect_slashes = False
     return Guards(app, hosts={*LOOPBACK_HOSTS, *hosts}, max_body_bytes=max_body_bytes)
@@ -118,6 +122,7 @@ def run_server(app: ASGIApp, listener: socket.socket, *, stop: threading.Event) 
             access_log=False,
             server_header=False,
             proxy_headers=False,
+            http="h11",
             ws="none",
             lifespan="off",
             limit_concurrency=_MOST_CONNECTIONS,
@@ -148,6 +153,12 @@ async def _tell_no_route(request: Request, error: Exception) -> Response:
     else:
         fault = HttpFault(status, "malformed", "the request can't be understood")
     return fault_answer(fault)
+
+
+async def _tell_fault(request: Request, error: Exception) -> Response:
+    del request
+    logger.error("%s", error, extra={"action": "request", "outcome": "failed"})
+    return fault_answer(fault_of(error))
 
 
 async def _tell_surprise(request: Request, error: Exception) -> Response:

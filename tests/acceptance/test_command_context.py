@@ -276,19 +276,22 @@ def test_an_id_that_is_none_gives_nothing(shop: Machine, thread_id: str) -> None
     assert start(shop, thread_id) == Ran(code=0, out="", err="")
 
 
-def test_input_that_does_not_end_is_not_waited_for(shop: Machine) -> None:
-    """As a disk that does not answer: the session is not held up."""
+@pytest.mark.parametrize(("options", "code"), [([], 0), (["--strict"], 1)], ids=["lax", "strict"])
+def test_input_that_does_not_end_is_not_waited_for(shop: Machine, options: list[str], code: int) -> None:
+    """As a disk that does not answer: the session is not held up, and the program does not trip over what hangs."""
     with subprocess.Popen(
-        shop.words("context", "--format", "claude-hook"),
+        shop.words("context", "--format", "claude-hook", *options),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=shop.environment,
         cwd=shop.elsewhere,
     ) as running:
-        assert running.wait(PATIENCE_SECONDS) == 0
+        assert running.wait(PATIENCE_SECONDS) == code
         assert running.stdout is not None
         assert running.stdout.read() == b""
+        assert running.stderr is not None
+        assert len(running.stderr.read().splitlines()) == code
 
 
 def test_input_that_nobody_uses_is_not_waited_for_where_the_folder_is_named(shop: Machine) -> None:
@@ -412,3 +415,9 @@ def test_another_program_of_the_name_is_not_run_from_the_working_folder(shop: Ma
     )
     assert "make lint" in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
     assert hook["timeout"] == 2
+
+
+def test_a_run_leaves_the_search_index_up_to_date(learned: Machine) -> None:
+    """A task, which looks without writing, then finds by its words what was just remembered."""
+    assert learned.rows("SELECT count(*) FROM search_rows") == [(1,)]
+    assert learned.rows("SELECT count(*) FROM search_stale") == [(0,)]

@@ -96,7 +96,7 @@ def test_what_is_no_request_of_ours_is_turned_away(machine: Machine) -> None:
         assert b" 4" in server.say(head + host + b"Host: localhost\r\n\r\n").splitlines()[0]
         assert b" 413 " in server.say(head + host + b"Content-Length: 99999999999\r\n\r\n{").splitlines()[0]
         chunk = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
-        chunked = head + host + b"Transfer-Encoding: chunked\r\n\r\n" + chunk * 20 + b"0\r\n\r\n"
+        chunked = head + host + b"Transfer-Encoding: chunked\r\n\r\n" + chunk * 70 + b"0\r\n\r\n"
         assert b" 413 " in server.say(chunked).splitlines()[0]
         assert b" 400 " in server.say(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n").splitlines()[0]
         assert server.ask("GET", "/memories").status_code == 200

@@ -5,19 +5,21 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from kept_state import KeptState
+from kept_state import KeptState, SetClock
 from rollout_logs import thread_id_of
+from store_samples import index
 
 from memory_pipeline.config import Config, load_config, value_in
 from memory_pipeline.errors import ConfigError, UsageError
 from memory_pipeline.forget.selection import Selector
-from memory_pipeline.records import Gate, JobState, SettingRecord
+from memory_pipeline.records import Gate, JobState, RateLimit, SettingRecord
 from memory_pipeline.rollouts.journal import Journal
 from memory_pipeline.safekeeping.verify import verify_state
 from memory_pipeline.settings import (
@@ -29,9 +31,11 @@ from memory_pipeline.settings import (
     InForce,
     Setting,
     SettingOrigin,
+    Settings,
     settings_tombstones,
     thread_target,
 )
+from memory_pipeline.store.store import Store
 from memory_pipeline.tombstones import Tombstones
 
 LINT = "Always run make lint before you commit"
@@ -180,6 +184,53 @@ def test_what_is_unset_is_as_it_was(kept: KeptState, key: str, target: dict[str,
         assert app.settings().unset(key, **target) == before
 
 
+PLACES: dict[str, dict[str, str]] = {
+    "whole": {},
+    "project": {"scope": SCOPE},
+    "thread": {"thread_id": THREAD},
+}
+
+
+@hypothesis_settings(max_examples=25, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(sorted(PLACES)), st.sampled_from([USE, "gates.idle_seconds"]), st.integers(0, 2)),
+        max_size=8,
+    ),
+    st.floats(-100, 100),
+)
+def test_whatever_is_set_and_unset_the_last_word_counts_and_is_read_back(
+    deeds: list[tuple[str, str, int]], step: float
+) -> None:
+    """As a plain table would have it, on any clock; a new database beside the same journal says the same."""
+    with TemporaryDirectory() as folder:
+        config = Config(state_dir=folder, memories_dir=f"{folder}/memories")
+        clock = SetClock(1_790_000_000.0)
+        store = Store(config.database_path)
+        told: dict[tuple[str, str], Any] = {}
+        for place, key, choice in deeds:
+            clock.go_on(step)
+            value = {USE: (False, True, None), "gates.idle_seconds": (5, 6, None)}[key][choice]
+            made = Settings(config, store, clock)
+            if value is None:
+                made.unset(key, **PLACES[place])
+            else:
+                made.set(key, value, **PLACES[place])
+            told[place, key] = value
+        store.close()
+        for path in Path(folder).glob("memory.db*"):
+            path.unlink()
+        anew = Store(config.database_path)
+        settings = Settings(config, anew, clock)
+        settings.catch_up()
+        in_force = settings.in_force()
+        anew.close()
+    for key in (USE, "gates.idle_seconds"):
+        values = [told.get((place, key)) for place in ("thread", "project", "whole")]
+        expected = next((value for value in values if value is not None), value_in(Config(), key))
+        assert in_force.of(key, scope=SCOPE, thread_id=THREAD).value == expected
+
+
 def test_values_are_checked_as_the_configuration_checks_them(kept: KeptState) -> None:
     """The same ranges in the same words; an unknown key names the nearest; what can't be nearer says why."""
     with kept.open() as app:
@@ -281,6 +332,38 @@ def test_the_numbers_of_the_gates_hold_where_they_are_set(tmp_path: Path, target
     where = {"whole": {}, "project": {"scope": _scope(kept)}, "thread": {"thread_id": thread_id_of(1)}}[target]
     _set(kept, "gates.max_age_days", 90, **where)
     assert kept.run().phase1.succeeded == 1
+
+
+def test_the_consolidating_model_is_set_for_the_whole(kept: KeptState) -> None:
+    """At once, and for every later start; unset, the file's holds again."""
+    _set(kept, "model.consolidation_model", "model-y")
+    with kept.open() as app:
+        assert app.config.model.curating_model == "model-y"
+        app.settings().unset("model.consolidation_model")
+        app.regate()
+        assert app.config.model.curating_model == ""
+
+
+def test_a_quota_may_be_held_less_tightly_for_one_project(tmp_path: Path) -> None:
+    """Paid work of the whole waits for the agent's quota; that of a project that needs none left does not."""
+    model = {"provider": "openai", "extract_model": "model-x", "base_url": "http://127.0.0.1:9/v1"}
+    kept = KeptState(tmp_path, model=model)
+    now = kept.clock.now()
+    with kept.open() as app:
+        for name, scope in (("a", SCOPE), ("b", "project:elsewhere")):
+            limit = RateLimit(used_percent=95.0, window_minutes=300, resets_at=now + 60, seen_at=now)
+            index(
+                app.store,
+                name,
+                scope=scope,
+                now=now,
+                rate_limits=(limit,),
+                started_at=now - 6_000,
+                updated_at=now - 5_000,
+            )
+        app.settings().set("gates.min_rate_limit_remaining_percent", 0, scope=SCOPE)
+        app.regate()
+        assert {one.thread_id: one.gate for one in app.store.threads.every()} == {"a": None, "b": Gate.RATE_LIMIT}
 
 
 def test_use_is_asked_for_a_thread_that_is_not_known_yet(kept: KeptState) -> None:

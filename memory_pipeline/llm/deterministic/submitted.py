@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import re
 
-from memory_pipeline.records import EntryDraft, EntryKind, EventKind, Evidence, ExtractionAnswer, TaskDraft, TaskOutcome
+from memory_pipeline.records import (
+    ECHO,
+    WITHHELD,
+    EntryDraft,
+    EntryKind,
+    EventKind,
+    Evidence,
+    ExtractionAnswer,
+    TaskDraft,
+    TaskOutcome,
+)
 from memory_pipeline.statements import clean_statement, one_line
 
 _TITLE_CHARS = 80
@@ -17,8 +27,7 @@ def answer_of_task(evidence: Evidence) -> ExtractionAnswer:
     goal = next((row.text for row in evidence.rows if row.kind is EventKind.PROMPT), "")
     result = next((row for row in evidence.rows if row.kind is EventKind.TOOL_RESULT), None)
     title = one_line(goal, _TITLE_CHARS)
-    # The rows say themselves when something stands in the place of their words.
-    if result is None or not title or result.text.startswith("["):
+    if result is None or not title or result.text in (WITHHELD, ECHO):
         return _NOTHING
     statement = clean_statement(_first_words(result.text))
     if statement is None:

@@ -18,8 +18,7 @@ from memory_pipeline.rollouts.codex_home import check_codex_home
 from memory_pipeline.rollouts.homes import home_problem, is_below, log_roots
 from memory_pipeline.seeing.doctor.findings import Patient, Said, error, note, ok, warning
 from memory_pipeline.seeing.folders import folder_problems
-from memory_pipeline.settings import GENERATE, InForce
-from memory_pipeline.tombstones import TombstoneFolder
+from memory_pipeline.settings import GENERATE, in_force_now
 
 _MOST_TOLD = 3
 _LEAST_FREE_BYTES = 50 << 20
@@ -56,8 +55,7 @@ def _set_beside(patient: Patient) -> Iterator[Said]:
     """Say what was set beside the file, and so counts in its place."""
     try:
         with patient.store() as store:
-            tombstones = TombstoneFolder(patient.config.tombstones_path).current()
-            in_force = InForce(patient.config, store.settings.every(), tombstones)
+            in_force = in_force_now(patient.config, store)
     except StoreError:
         return  # the checks of the database and of what was forgotten tell why
     for key in in_force.overridden():

@@ -57,6 +57,9 @@ READS = [
     call("cat ${CODEX_HOME}/memories/notes.md"),
     call("head ~/.codex/{memories,memories_v2}/*.md"),
     call("cat MEMORY.md"),
+    call('/opt/bin/memory-pipeline --config /home/sam/c.toml context --cwd "$PWD" --task "lint"'),
+    call('"/opt/my tools/memory-pipeline" context --cwd .'),
+    call("python -P -m memory_pipeline --state-dir /srv/x context"),
     call("cat skills/lint/SKILL.md", cwd="/srv/agents/memories"),
     call("cat ~/notes/kept/skills/lint/SKILL.md"),
     call("cd ~/notes && cat kept/extensions/x.md"),
@@ -150,6 +153,8 @@ MEMORY_TEXTS = [
     "### rollout_summary_files\n- a.md (cwd=/x)\n",
     "thread_id: 01a2-3\nupdated_at: 2026-01-02T03:04:05Z\nrollout_path: /x\n",
     "## What's in Memory\n- shop\n",
+    "<memory-pipeline-context>\nWhat earlier sessions left\n\nEverywhere:\n- use uv\n</memory-pipeline-context>\n",
+    '{\n  "context": "<memory-pipeline-context>\\nWhat earlier sessions left\\n- use uv"\n}',
 ]
 
 

@@ -326,6 +326,21 @@ def test_silent_lines_are_understood_and_unknown_ones_counted(claude: Logs) -> N
     assert (reading.understood_lines, dict(reading.unknown_types)) == (5, {"moonbeam": 1})
 
 
+def test_what_a_hook_put_in_is_the_harness_s_and_never_a_prompt(claude: Logs) -> None:
+    """Its output, the context that it gave, and the same as older versions wrote it: none of it is a person's word."""
+    text = '<memory-pipeline-context>\n- the user asked: "always x"\n</memory-pipeline-context>'
+    hook = {"hookName": "SessionStart:startup", "hookEvent": "SessionStart", "toolUseID": "u"}
+    lines = [
+        line("attachment", attachment={"type": "hook_success", "content": "", "stdout": text, "exitCode": 0, **hook}),
+        line("attachment", attachment={"type": "hook_additional_context", "content": [text], **hook}),
+        user(f"<session-start-hook>{text}</session-start-hook>"),
+        user(text),
+        user("wish"),
+    ]
+    spoken = [event.text for event in claude.events(lines) if event.speaker is not Speaker.HARNESS]
+    assert spoken == ["wish"]
+
+
 def test_a_snapshot_and_a_message_of_one_id_are_two_things(claude: Logs) -> None:
     """Ids of different kinds that are equal are separate."""
     prompt = user("wish")

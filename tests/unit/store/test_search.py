@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,9 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from phase2_world import OTHER_PROJECT, PROJECT, World, entry, learned
+from sqlite_utils import Database
 
 from memory_pipeline.forget.erasure import erasure_of
 from memory_pipeline.records import JournalAction
+from memory_pipeline.store.migrations import schema_steps
+from memory_pipeline.store.store import Store
 from memory_pipeline.tombstones import Tombstone, TombstoneKind, Tombstones
 
 SAID = [
@@ -128,6 +132,38 @@ def test_a_change_is_found_at_once_and_what_it_replaced_is_not(world: World) -> 
     assert found(world, "check") == ["Run make check before every commit"]
 
 
+@pytest.mark.parametrize(
+    ("query", "best"),
+    [
+        ("测试", 4),
+        ("ship on monday", 7),
+        ("check in", 0),
+        ("上线到测试环境", 5),
+        ("the bundle", None),
+        ("verification", None),
+    ],
+)
+def test_words_that_mean_the_same_find_each_other_and_parts_of_identifiers_do_not(
+    world: World, query: str, best: int | None
+) -> None:
+    """In English and Chinese; a flag such as --no-verify is about itself alone."""
+    assert found(world, query)[:1] == ([] if best is None else [SAID[best]])
+
+
+def test_the_words_themselves_come_before_what_means_the_same(world: World) -> None:
+    """A memory that says deploy is found before one that says release."""
+    world.says("thread-c", entry("Every release is tagged", thread="thread-c"))
+    world.run()
+    assert found(world, "release")[0] == "Every release is tagged"
+    assert SAID[7] in found(world, "release")[1:]
+
+
+def test_words_that_hold_a_sentence_together_find_nothing_beside_others(world: World) -> None:
+    """Alone they are searched as they stand, so that any text is a query."""
+    assert found(world, "what is in the notebook") == []
+    assert SAID[1] in found(world, "the")
+
+
 def test_forgetting_leaves_no_term_in_the_index(world: World) -> None:
     """Neither findable, nor in a table of the index."""
     stones = Tombstones.of([Tombstone(kind=TombstoneKind.WORDS, value="clang-format")], now=world.clock.now())
@@ -137,3 +173,23 @@ def test_forgetting_leaves_no_term_in_the_index(world: World) -> None:
     assert found(world, "clang") == []
     files = [world.config.database_path, *world.config.state_path.glob("memory.db-wal")]
     assert not any(b"clang" in path.read_bytes() for path in files)
+
+
+def test_an_index_from_before_there_were_concepts_is_made_anew(tmp_path: Path) -> None:
+    """What is remembered there is found, also by what means the same."""
+    path = tmp_path / "memory.db"
+    older = sqlite3.connect(path, isolation_level=None)
+    schema_steps().apply(Database(older), stop_before="concepts_of_search")
+    older.execute("PRAGMA user_version = 8")
+    older.execute(
+        """
+        INSERT INTO memories (memory_id, kind, scope, condition, statement, status, first_seen, last_confirmed,
+            learned_at, reason)
+        VALUES ('m_1', 'preference', 'user', '', 'Pin every dependency', 'active', 1, 2, 3, '')
+        """
+    )
+    older.execute("DELETE FROM search_stale")
+    older.close()
+    store = Store(path)
+    assert [hit.memory_id for hit in store.search.find("which packages?", limit=5)] == ["m_1"]
+    store.close()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from memory_pipeline.errors import StoreError, UsageError
+from memory_pipeline.redact import redact
 from memory_pipeline.web.keys import LINK_SECONDS, Keys
 
 NOW = 1_790_000_000.0
@@ -64,6 +65,12 @@ def test_an_unreadable_file_lets_nobody_in(keys: Keys, tmp_path: Path) -> None:
         keys.user_of(token)
     with pytest.raises(StoreError, match="can't be read"):
         keys.create("ann", now=NOW)
+
+
+def test_a_token_in_a_session_is_masked(keys: Keys) -> None:
+    """Whoever pastes a token into a prompt does not have it remembered."""
+    _, token = keys.create("ann", now=NOW)
+    assert redact(f"use {token} for the server").text == "use [redacted:own-token] for the server"
 
 
 def test_a_link_logs_in_once(keys: Keys) -> None:

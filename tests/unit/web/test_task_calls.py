@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,11 @@ from typing import Any
 import pytest
 from served import Served, code_of
 from submitted import ENDED, RESULT, task
+
+from memory_pipeline.app import App
+from memory_pipeline.pipeline import PassOptions
+from memory_pipeline.records import EntryDraft, Evidence, ExtractionAnswer, TaskDraft
+from memory_pipeline.statements import statement_fault
 
 RUN = "/users/me/auto-memory/run"
 LOG = "/users/me/auto-memory-log"
@@ -247,6 +253,15 @@ def test_forgetting_a_task_reaches_the_journal(served: Served, what: str) -> Non
     assert [one["scope"] for one in _memories(served)] == ["project:another"]
 
 
+def test_the_longest_task_fits_however_it_is_escaped(served: Served) -> None:
+    """A goal and a result as long as they may be, of characters that take twelve bytes each, are taken in."""
+    body = json.dumps(
+        task(goal="\U0001f33f a" + "\U0001f33f" * 7_997, result="\U0001f33f" * 200_000), ensure_ascii=True
+    )
+    answer = served.ask("POST", "/tasks", user="ann", content=body.encode())
+    assert answer.status_code == 200, answer.text[:200]
+
+
 def test_a_stamp_in_the_future_keeps_no_task_waiting_for_years(served: Served) -> None:
     """A program whose clock runs ahead is believed as far as ours."""
     row = _submit(served, ended=ENDED + timedelta(days=4_000))
@@ -268,6 +283,9 @@ def test_a_stamp_in_the_future_keeps_no_task_waiting_for_years(served: Served) -
         {"finished_at": "2026-09-03T07:00:00+00:00"},
         {"finished_at": "2026-09-03T08:00:00"},
         {"started_at": 5},
+        {"started_at": "0110-06-12T01:21:28Z"},
+        {"started_at": "0001-01-01T00:00:00+03:00"},
+        {"finished_at": "9999-12-31T23:59:59-03:00"},
         {"status": "done"},
         {"result": "x" * 200_001},
         {"outside_context_used": "no"},
@@ -360,3 +378,51 @@ def test_what_we_gave_a_task_is_no_part_of_what_it_says(served: Served) -> None:
     assert _run(served)["phase1"]["no_output"] == 1
     alone = served.ask("POST", "/tasks", user="ann", json=task(3, goal=given))
     assert (alone.status_code, code_of(alone)) == (422, "refused")
+
+
+def test_of_a_talkative_model_one_statement_is_kept(tmp_path: Path) -> None:
+    """Whatever a model makes of a task: the first statement that stands, of its project, under its goal."""
+
+    class Talkative:
+        def extract(self, evidence: Evidence, *, deadline: float | None = None) -> ExtractionAnswer:
+            del deadline
+            said = ("# heading", "knowledge", "preference of everybody", "second")
+            fields: dict[str, Any] = {"kind": "knowledge", "scope": "user", "condition": "always", "evidence": (2,)}
+            entries = tuple(EntryDraft(statement=text, **fields) for text in said)
+            tasks = tuple(TaskDraft(title="t", outcome="success", entries=entries[first:]) for first in (0, 2))
+            return ExtractionAnswer(rollout_summary="s", rollout_slug="s", tasks=tasks)
+
+        def close(self) -> None:
+            pass
+
+    served = Served(tmp_path)
+    served.ask("POST", "/tasks", json=task())
+    with App(served.config, clock=served.clock, environ={}, extractor=Talkative()) as app:
+        app.run_once(PassOptions())
+        (kept,) = app.store.extractions.entries("task-t1")
+    assert (kept.statement, kept.scope) == ("knowledge", PROJECT)
+    assert kept.condition.startswith("the task is: Let uploads")
+
+
+def test_a_task_is_shown_by_the_commands_as_a_session_is(served: Served) -> None:
+    """Listed, shown with its state and evidence, switched off, and made into a packet."""
+    _submit(served)
+    _run(served)
+    with served.open("ann") as app:
+        (thread,) = app.store.threads.every()
+        assert (thread.agent, thread.state) == ("task", "done")
+        packet = app.packets().build("task-t1")
+        assert "Let uploads be tried again" in packet.path.read_text(encoding="utf-8")
+        assert app.why("upload client retries").memories[0].independent_threads == 1
+
+
+@pytest.mark.parametrize("text", ["\\ud800", "\\u0000", "\\u202e", "<b>x</b>", "# heading"])
+def test_strange_characters_in_a_task_harm_nothing(served: Served, text: str) -> None:
+    """Half characters, NUL, marks of direction, tags and headings end in one harmless line, or are refused."""
+    body = json.dumps(task(goal="Paint @ it", result="It is @ now. " * 40)).replace("@", text)
+    answer = served.ask("POST", "/tasks", user="ann", content=body.encode())
+    assert answer.status_code in (200, 400), answer.text
+    _run(served)
+    for memory in _memories(served):
+        assert statement_fault(memory["statement"]) is None
+        assert statement_fault(memory["condition"]) is None

@@ -130,6 +130,19 @@ def test_a_run_that_is_stopped_says_so(tmp_path: Path) -> None:
     assert (answer.status_code, code_of(answer)) == (503, "stopping")
 
 
+def test_unreadable_tokens_let_nobody_in_and_are_told(tmp_path: Path) -> None:
+    """Where the tokens can't be read, no call is answered, nobody logs in, and no path of the server is told."""
+    served = Served(tmp_path)
+    token = served.token()
+    (served.config.server_path / "keys.json").write_text("{", encoding="utf-8")
+    for answer in (
+        served.client.get("/memories", headers={"authorization": f"Bearer {token}"}),
+        served.client.get("/login", params={"code": "x"}),
+    ):
+        assert (answer.status_code, code_of(answer)) == (503, "unavailable")
+        assert str(tmp_path) not in answer.text
+
+
 def test_too_many_requests_have_to_wait(tmp_path: Path) -> None:
     """Past the limit a user is told how long to wait; another user is not held up."""
     served = Served(tmp_path, calls=Rate(at_once=2, per_minute=6), read_seconds=lambda: 0.0)
