@@ -27,7 +27,7 @@ HOSTILE = {
     "a terminal's commands": "\x1b]0;owned\x07\x1b[31mred\x1b[2J\x9b1m\x08\x00",
     "turned letters": "abc\u202egnp.exe\u202c \u2066x\u2069 \u200bzero\u200d \u00ad \ufeff\U000e0041",
     "an endless line": "x" * 1_000_000,
-    "many words": "word " * 200_000,
+    "many words": "word " * 20_000,
     "a key": f"the key is sk-proj-{SECRET}{SECRET}, keep it",
     "half a letter, and line ends": "a\u2028b\u2029c\x85d\r\n\ne",
     "stacked marks": "a" + "\u0301" * 5_000,
