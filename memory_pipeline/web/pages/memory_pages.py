@@ -80,11 +80,12 @@ def change_memory(app: App, asked: Asked) -> Shown | Elsewhere:
 
 def edit_memory(app: App, asked: Asked) -> Shown | Elsewhere:
     """Word one memory anew; what can't be a memory is shown again as it was typed, with the reason."""
+    typed = {name: asked.form.get(name, "") for name in ("statement", "condition")}
 
     def changed(memory: Memory) -> JournalRecord:
         said = {
-            "statement": statement_from(asked.form.get("statement", "")),
-            "condition": condition_from(asked.form.get("condition", "")),
+            "statement": statement_from(typed["statement"]),
+            "condition": condition_from(typed["condition"]),
         }
         was = {"was": memory.statement, "was_condition": memory.condition}
         return _record(app, JournalAction.EDIT, memory, {**said, **was})
@@ -92,7 +93,7 @@ def edit_memory(app: App, asked: Asked) -> Shown | Elsewhere:
     try:
         return _changed(app, asked, "edit", changed)
     except UsageError as error:
-        return _shown(app, asked, typed=asked.form, fault=str(error))
+        return _shown(app, asked, typed=typed, fault=str(error))
 
 
 def search_memories(app: App, asked: Asked) -> Shown | Elsewhere:
