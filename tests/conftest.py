@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from browsing import NO_BROWSER
-
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Say it where the tests in a browser were skipped; a mere s among thousands of dots is seen by nobody."""
-    skipped = [one for one in terminalreporter.stats.get("skipped", []) if NO_BROWSER in str(one.longrepr)]
+    reasons = [str(one.longrepr) for one in terminalreporter.stats.get("skipped", [])]
+    if not reasons:
+        return
+    from browsing import NO_BROWSER
+
+    skipped = sum(NO_BROWSER in reason for reason in reasons)
     if skipped:
-        terminalreporter.write_line(f"{len(skipped)} tests skipped, {NO_BROWSER}", yellow=True, bold=True)
+        terminalreporter.write_line(f"{skipped} tests skipped, {NO_BROWSER}", yellow=True, bold=True)
