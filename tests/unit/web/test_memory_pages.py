@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from model_server import ModelServer, hang
 from remembered import DAY, remember, row
 from served import Served
 from submitted import task
@@ -221,3 +223,21 @@ def test_a_damaged_database_is_told_and_can_be_mended_from_the_page(visitor: Vis
     mended = visitor.client.post("/page/run", data={"form_token": token})
     assert mended.status_code == 200, mended.text
     assert TABS in visitor.get("/page/memories").text
+
+
+def test_of_two_runs_at_once_the_second_is_told_that_one_is_in_progress(tmp_path: Path) -> None:
+    """Whoever asks twice gets a page that says so; stopping the server gives back what the first was working on."""
+    with ModelServer(default=hang()) as model, ThreadPoolExecutor(1) as pool:
+        table = {"provider": "openai", "extract_model": "m", "base_url": model.base_url, "api_key_env": ""}
+        served = Served(tmp_path, tables={"model": table})
+        served.kept.say(1, f"{TABS}.")
+        visitor, other = Visitor(served), Visitor(served)
+        running = pool.submit(visitor.send, "/page/run")
+        assert model.wait_for_requests(1)
+        late = other.send("/page/run")
+        assert late.status_code == 409
+        assert "in progress" in Document(late.text).text
+        served.stop.set()
+        stopped = running.result()
+        assert stopped.status_code == 503
+        assert "given back" in Document(stopped.text).text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -173,3 +175,19 @@ def test_a_form_without_a_decision_decides_nothing(visitor: Visitor, decision: s
     first = _queue(visitor)[0]
     assert visitor.send(f"/page/review/{first}/decide", decision=decision).status_code == 422
     assert _draft(visitor, first).review_status == "pending"
+
+
+def test_what_is_hidden_in_a_memory_is_seen_in_the_difference(visitor: Visitor) -> None:
+    """Characters that turn or hide text are written out beside the draft, and tags are letters."""
+    served = visitor.served
+    for entry_id in _queue(visitor):
+        visitor.send(f"/page/review/{entry_id}/decide", decision="approve")
+    served.kept.run()
+    served.kept.say(2, f"{SPACES}.", after=timedelta(hours=4))
+    served.kept.run()
+    with closing(sqlite3.connect(served.kept.database)) as connection:
+        connection.execute("UPDATE memories SET statement = statement || ?", (" \u202e\u200b<b onclick=x>",))
+        connection.commit()
+    (entry_id,) = _queue(visitor)
+    page = visitor.get(f"/page/review/{entry_id}").text
+    assert "⟨U+202E⟩⟨U+200B⟩&lt;b onclick=x&gt;</del>" in page
