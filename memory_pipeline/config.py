@@ -646,6 +646,7 @@ def _resolve_paths(config: Config, explicit_state_dir: str | None, environ: Mapp
     state_dir = _resolve_state_dir(config.state_dir, base, explicit_state_dir, environ)
     memories_dir = _below(base, config.memories_dir, "memories_dir") if config.memories_dir else state_dir / "memories"
     _check_memories_dir(memories_dir, state_dir)
+    _check_is_no_others(state_dir)
     sources = SourcesConfig(
         codex=_resolve_home(config.sources.codex, Agent.CODEX, base, environ),
         claude=_resolve_home(config.sources.claude, Agent.CLAUDE, base, environ),
@@ -670,6 +671,15 @@ def _check_memories_dir(memories_dir: Path, state_dir: Path) -> None:
         raise ConfigError(f"memories_dir: {memories_dir} holds the state folder {state_dir}; name a folder of its own")
     if any(memories_dir == folder or folder in memories_dir.parents for folder in kept_apart):
         raise ConfigError(f"memories_dir: {memories_dir} is used for other files of ours; name a folder of its own")
+
+
+def _check_is_no_others(state_dir: Path) -> None:
+    """Refuse the state of another user of a server: a command would read the sessions of whoever calls it into it."""
+    owners = Config(state_dir=str(state_dir.parent.parent))
+    if state_dir.parent == owners.users_path and owners.server_path.is_dir():
+        raise ConfigError(
+            f"state_dir: {state_dir} is what a server keeps for {state_dir.name}; ask the server with a token of theirs"
+        )
 
 
 def _resolve_state_dir(written: str, base: Path | None, explicit: str | None, environ: Mapping[str, str]) -> Path:

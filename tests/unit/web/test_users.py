@@ -12,7 +12,8 @@ from served import Served, code_of
 from submitted import task
 
 from memory_pipeline.app import App
-from memory_pipeline.errors import InterruptedRunError, UsageError
+from memory_pipeline.config import load_config
+from memory_pipeline.errors import ConfigError, InterruptedRunError, UsageError
 from memory_pipeline.web.calls import ENDPOINTS
 from memory_pipeline.web.endpoints import Call, Endpoint
 from memory_pipeline.web.guards import Guards
@@ -181,3 +182,14 @@ def test_a_body_that_does_not_come_is_not_waited_for() -> None:
     scope = {"type": "http", "method": "POST", "path": "/", "headers": [(b"host", b"localhost")]}
     anyio.run(guarded, scope, never, keep)  # type: ignore[arg-type]
     assert sent[0]["status"] == 408
+
+
+def test_a_command_does_not_work_on_anothers_state(tmp_path: Path) -> None:
+    """It would read the owner's sessions into it; a folder that is merely called so is no server's."""
+    served = Served(tmp_path)
+    served.token("ann")
+    state = served.config.users_path / "ann"
+    with pytest.raises(ConfigError, match="what a server keeps for ann"):
+        load_config(str(tmp_path / "config.toml"), str(state), environ={})
+    elsewhere = tmp_path / "users" / "ann"
+    assert load_config(str(tmp_path / "config.toml"), str(elsewhere), environ={}).state_path == elsewhere
