@@ -18,7 +18,7 @@ def memory_distill(place: Place, *, scope: str | None, as_json: bool) -> int:
     What is proposed are drafts: approved, the next run carries them out; rejected, they do not come back.
     """
     from memory_pipeline.cli import output
-    from memory_pipeline.cli.visible import visible
+    from memory_pipeline.visible import visible
 
     with open_app(place.load()) as app:
         found = app.distill(scope=scope)

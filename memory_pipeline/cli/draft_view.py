@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memory_pipeline.cli.output import counted, entry_document, print_table, printable, say
-from memory_pipeline.cli.visible import visible
 from memory_pipeline.clock import iso
 from memory_pipeline.records import Draft
 from memory_pipeline.redact import redact
+from memory_pipeline.visible import visible
 
 if TYPE_CHECKING:
     from memory_pipeline.review.foreign import ForeignDrafts

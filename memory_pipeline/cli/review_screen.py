@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -12,12 +10,13 @@ from rich.console import Console
 from rich.text import Text
 
 from memory_pipeline.cli.output import short_time
-from memory_pipeline.cli.visible import visible
 from memory_pipeline.records import Decider, Draft, Entry, EvidenceLine, ReviewStatus
 from memory_pipeline.redact import redact
+from memory_pipeline.review.difference import difference as parts_of
 from memory_pipeline.review.policy import why_not_ready
 from memory_pipeline.review.sitting import Answer, Sitting, Told
 from memory_pipeline.rollouts.readback import ReadBack
+from memory_pipeline.visible import visible
 
 _WIDEST = 120
 #: Two columns narrower than this are harder to read than one below the other.
@@ -264,27 +263,11 @@ class ReviewScreen:
 
 def difference(before: str, after: str) -> tuple[Text, Text]:
     """Mark what only one of two texts holds: ``[-gone-]`` in the first, ``{+new+}`` in the second."""
-    was, now = (_WORD.findall(visible(text)) for text in (before, after))
-    matcher: difflib.SequenceMatcher[str] = difflib.SequenceMatcher(None, was, now, autojunk=False)
-    first, second = Text(), Text()
-    for what, start, end, other_start, other_end in matcher.get_opcodes():
-        gone, new = "".join(was[start:end]), "".join(now[other_start:other_end])
-        if what == "equal":
-            first.append(gone)
-            second.append(new)
-            continue
-        if gone:
-            first.append(f"[-{gone}-]", style="red")
-        if new:
-            second.append(f"{{+{new}+}}", style="green")
-    return first, second
-
-
-#: A word, a sign, white space, or a hidden character as it shows; of Chinese, Japanese and Korean a single character,
-#: since they write without spaces.
-_WORD = re.compile(
-    r"⟨U\+[0-9A-F]+⟩|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+|\s+|."
-)
+    was, now = parts_of(before, after)
+    return (
+        Text.assemble(*((f"[-{one.text}-]", "red") if one.is_alone else one.text for one in was)),
+        Text.assemble(*((f"{{+{one.text}+}}", "green") if one.is_alone else one.text for one in now)),
+    )
 
 
 def _compared(one: Near, entry: Entry, width: int) -> Iterator[Text]:

@@ -68,6 +68,11 @@ class Memories:
         row = self._connect().execute("SELECT 1 FROM memories WHERE scope = ? LIMIT 1", (scope,)).fetchone()
         return row is not None
 
+    def scopes(self) -> list[str]:
+        """Return the scopes of which anything was ever remembered: the user's first, then by name."""
+        rows = self._connect().execute("SELECT DISTINCT scope FROM memories ORDER BY scope <> 'user', scope")
+        return [row["scope"] for row in rows]
+
     def get_many(self, memory_ids: Sequence[str]) -> dict[str, Memory]:
         """Return, by id, those of the given memories that there are. Costs what they are."""
         connection = self._connect()

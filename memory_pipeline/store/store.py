@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from memory_pipeline.filesystems import file_system_of, is_network
+from memory_pipeline.store.activity import Activity
 from memory_pipeline.store.chronicle import Chronicle
 from memory_pipeline.store.citations import Citations
 from memory_pipeline.store.connection import BUSY_SECONDS, open_database, suspicion_of
@@ -78,6 +79,7 @@ class Store:
         self.ledger = Ledger(self._connect)
         self.chronicle = Chronicle(self._connect)
         self.overview = Overview(self._connect)
+        self.activity = Activity(self._connect)
         self.search = Search(self._connect, may_write=look is None)
         self.settings = SettingRows(self._connect)
         self.recalled = Recalled(self._connect)

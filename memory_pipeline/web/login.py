@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from html import escape
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from urllib.parse import parse_qs
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from memory_pipeline.clock import Clock
+from memory_pipeline.web.answers import HttpFault
+from memory_pipeline.web.forms import FORM_TOKEN, form_of
 from memory_pipeline.web.keys import Keys
 from memory_pipeline.web.rates import RateLimit
 from memory_pipeline.web.sessions import COOKIE, SESSION_SECONDS, Session, Sessions
@@ -20,21 +21,26 @@ from memory_pipeline.web.users import User, Users
 _MOST_CODE_CHARS = 200
 _NO_LINK = "This link was used already, or is too old. `memory-pipeline serve link` prints a new one, for one login."
 
+#: Answers with some words and nothing else, in a given status.
+Tell = Callable[[str, int], Response]
+
 
 class Login:
     """The routes by which a person logs in and out."""
 
-    def __init__(self, users: Users, keys: Keys, sessions: Sessions, clock: Clock, failures: RateLimit) -> None:
+    def __init__(
+        self, users: Users, keys: Keys, sessions: Sessions, clock: Clock, failures: RateLimit, *, tell: Tell
+    ) -> None:
         self._users = users
         self._keys = keys
         self._sessions = sessions
         self._clock = clock
         self._failures = failures
+        self._tell = tell
 
     def routes(self) -> list[Route]:
         """Return the routes."""
         return [
-            Route("/", self._home, methods=["GET"]),
             Route("/login", self._login, methods=["GET"]),
             Route("/logout", self._logout, methods=["POST"]),
         ]
@@ -49,12 +55,12 @@ class Login:
         address = request.client.host if request.client else ""
         code = request.query_params.get("code", "")
         if self._failures.is_spent(address) or not 0 < len(code) <= _MOST_CODE_CHARS:
-            return _page(_NO_LINK, status=HTTPStatus.FORBIDDEN)
+            return self._tell(_NO_LINK, HTTPStatus.FORBIDDEN)
         name = await run_in_threadpool(self._keys.redeem_link, code, now=self._clock.now())
         if name is None or self._users.get(name) is None:
             self._failures.take(address)
-            return _page(_NO_LINK, status=HTTPStatus.FORBIDDEN)
-        answer = RedirectResponse("/", status_code=HTTPStatus.SEE_OTHER, headers={"cache-control": "no-store"})
+            return self._tell(_NO_LINK, HTTPStatus.FORBIDDEN)
+        answer = _to_the_page()
         answer.set_cookie(
             COOKIE,
             self._sessions.begin(name, now=self._clock.now()),
@@ -65,47 +71,33 @@ class Login:
         )
         return answer
 
-    async def _home(self, request: Request) -> Response:
-        found = self.find(request)
-        if found is None:
-            return _page("Nobody is logged in. `memory-pipeline serve link` prints a link for one login.")
-        user, session = found
-        return HTMLResponse(
-            _HOME.format(name=escape(user.name), token=escape(session.form_token)),
-            headers={"cache-control": "no-store"},
-        )
-
     async def _logout(self, request: Request) -> Response:
         found = self.find(request)
         if found is None:
-            return RedirectResponse("/", status_code=HTTPStatus.SEE_OTHER)
-        if not found[1].owns(await form_token_of(request)):
-            return _page("This form is not of your session. Load the page again.", status=HTTPStatus.FORBIDDEN)
+            return _to_the_page()
+        try:
+            check_form(found[1], await form_of(request))
+        except HttpFault as fault:
+            return self._tell(str(fault), fault.status)
         self._sessions.end(request.cookies.get(COOKIE))
-        answer = RedirectResponse("/", status_code=HTTPStatus.SEE_OTHER)
+        answer = _to_the_page()
         answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
         return answer
 
 
-async def form_token_of(request: Request) -> str:
-    """Return the token that came with a form."""
-    fields = parse_qs((await request.body()).decode("utf-8", "replace"), max_num_fields=100)
-    return fields.get("form_token", [""])[0]
+def check_form(session: Session, form: Mapping[str, str]) -> None:
+    """Check that a form was made for a session.
+
+    Raises:
+        HttpFault: it was not, and is not to be followed.
+    """
+    if not session.owns(form.get(FORM_TOKEN, "")):
+        raise HttpFault(
+            HTTPStatus.FORBIDDEN,
+            "foreign_form",
+            "This form is not of your session. Load the page again, and send it anew.",
+        )
 
 
-def _page(words: str, *, status: int = HTTPStatus.OK) -> Response:
-    return HTMLResponse(_PAGE.format(words=escape(words)), status_code=status, headers={"cache-control": "no-store"})
-
-
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>memory-pipeline</title></head>
-<body><main><h1>memory-pipeline</h1><p>{words}</p></main></body></html>
-"""
-
-_HOME = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>memory-pipeline</title></head>
-<body><main><h1>memory-pipeline</h1><p>You are logged in as {name}.</p>
-<p><a href="/openapi.json">What can be asked of this server</a></p>
-<form method="post" action="/logout"><input type="hidden" name="form_token" value="{token}">
-<button>Log out</button></form></main></body></html>
-"""
+def _to_the_page() -> RedirectResponse:
+    return RedirectResponse("/", status_code=HTTPStatus.SEE_OTHER, headers={"cache-control": "no-store"})

@@ -25,7 +25,6 @@ from memory_pipeline.web.calls import ENDPOINTS
 from memory_pipeline.web.endpoints import Endpoint
 from memory_pipeline.web.guards import LOOPBACK_HOSTS, MAX_BODY_BYTES, Guards
 from memory_pipeline.web.keys import Keys, keys_of
-from memory_pipeline.web.login import Login
 from memory_pipeline.web.rates import Rate, RateLimit
 from memory_pipeline.web.sessions import Sessions
 from memory_pipeline.web.users import Users
@@ -63,11 +62,6 @@ class Parts:
 Pages = Callable[[Parts], Sequence[BaseRoute]]
 
 
-def login_pages(parts: Parts) -> Sequence[BaseRoute]:
-    """Return the routes by which a person logs in and out."""
-    return Login(parts.users, parts.keys, parts.sessions, parts.clock, parts.failures).routes()
-
-
 def build_server(
     config: Config,
     *,
@@ -75,13 +69,15 @@ def build_server(
     clock: Clock | None = None,
     stop: threading.Event | None = None,
     endpoints: Sequence[Endpoint] = ENDPOINTS,
-    pages: Pages = login_pages,
+    pages: Pages | None = None,
     calls: Rate = CALLS,
     failures: Rate = FAILURES,
     max_body_bytes: int = MAX_BODY_BYTES,
     read_seconds: Callable[[], float] = time.monotonic,
 ) -> ASGIApp:
     """Return the server as an ASGI application; ``hosts`` are the names it goes by beside those of this machine."""
+    from memory_pipeline.web.pages.site import page_routes
+
     clock = clock or SystemClock()
     parts = Parts(
         users=Users(config),
@@ -100,7 +96,7 @@ def build_server(
         failures=parts.failures,
     )
     app = Starlette(
-        routes=[*api.routes(), *pages(parts)],
+        routes=[*api.routes(), *(pages or page_routes)(parts)],
         exception_handlers={
             HTTPException: _tell_no_route,
             MemoryPipelineError: _tell_fault,

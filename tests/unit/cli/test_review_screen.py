@@ -271,7 +271,7 @@ def test_no_line_is_wider_than_the_window(world: World) -> None:
 @settings(max_examples=100)
 def test_a_marked_difference_holds_both_texts_whole(before: str, after: str) -> None:
     """Without the marks, each side is the text that it was."""
-    from memory_pipeline.cli.visible import visible
+    from memory_pipeline.visible import visible
 
     first, second = difference(before, after)
     spans = {"red": first, "green": second}

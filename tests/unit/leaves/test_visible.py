@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_pipeline.cli.visible import visible
+from memory_pipeline.visible import visible
 
 
 @pytest.mark.parametrize(
