@@ -12,7 +12,7 @@ import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 
-from memory_pipeline.slots import exclude_each_other, settled_by
+from memory_pipeline.slots import exclude_each_other, settle_one_slot, settled_by
 
 
 def likeness(a: str, b: str) -> float:
@@ -71,7 +71,9 @@ def contradicts(a: str, b: str) -> bool:
     first, second = _read(a), _read(b)
     if first.plain == second.plain or same_statement(a, b):
         return False
-    return _is_turned_round(first, second) or _is_exchanged(first, second) or exclude_each_other(a, b)
+    if settle_one_slot(a, b):
+        return exclude_each_other(a, b)  # the slot knows: "never answer in German" and "never in French" both hold
+    return _is_turned_round(first, second) or _is_exchanged(first, second)
 
 
 def same_condition(a: str, b: str) -> bool:

@@ -193,13 +193,21 @@ class Review:
         for record in records:
             left = left_of_review(record, tombstones, is_known=record.entry_id in known)
             if left is not None:
-                yield dataclasses.replace(left, scope=projects.get(left.scope, left.scope))
+                # The file is the person's to edit: its notes are masked like those of a command.
+                yield dataclasses.replace(left, note=note_of(left.note), scope=projects.get(left.scope, left.scope))
 
     def _write_former_down(self) -> None:
         former = {one.entry.entry_id: one for one in self._store.drafts.former()}
-        if former:
-            prints = dict(zip(former, self._fingerprints([one.entry for one in former.values()]), strict=True))
-            self._store.drafts.write_former_down(former, fingerprints=prints, write_down=self._write_down)
+        if not former:
+            return
+        prints = dict(zip(former, self._fingerprints([one.entry for one in former.values()]), strict=True))
+        # A backup from before may come back when all that it tells was written down long ago.
+        told = {record.record_id for record in self._read_journal()}
+        self._store.drafts.write_former_down(
+            former,
+            fingerprints=prints,
+            write_down=lambda records: self._write_down([one for one in records if one.record_id not in told]),
+        )
 
     def _fingerprints(self, entries: Sequence[Entry]) -> list[str]:
         salt = self._salt()

@@ -48,22 +48,26 @@ def decode_review(raw: bytes) -> ReviewRecord | None:
             return None
         act = ReviewAct(fields["act"])
         undoes = _text(fields["undoes"]) if act is ReviewAct.UNDO else None
-        fingerprint = fields.get("fingerprint")
+        status = ReviewStatus(fields["status"]) if act is ReviewAct.DECIDE else None
+        at = to_seconds(fields["at"]) or 0.0
+        until = to_seconds(fields.get("until"))
+        if status is ReviewStatus.DEFERRED and until is None:
+            until = at  # what is put off without an end that can be read would never come back
         return ReviewRecord(
             record_id=_text(fields["id"]),
             act=act,
-            at=to_seconds(fields["at"]) or 0.0,
+            at=at,
             batch=_text(fields["batch"]),
             entry_id=_text(fields["entry_id"]),
             thread_id=_text(fields["thread_id"]),
             kind=EntryKind(fields["kind"]),
             scope=_text(fields["scope"]),
-            fingerprint=orjson.dumps(fingerprint).decode() if isinstance(fingerprint, dict) else "",
-            status=ReviewStatus(fields["status"]) if act is ReviewAct.DECIDE else None,
+            fingerprint=_fingerprint(fields.get("fingerprint")),
+            status=status,
             note=_text(fields.get("note", "")),
-            deferred_until=to_seconds(fields["until"]) if "until" in fields else None,
+            deferred_until=until,
             undoes=undoes,
-            merges=tuple(map(_text, fields.get("merges", ()))),
+            merges=_texts(fields.get("merges", [])),
         )
     except (ValueError, KeyError, TypeError):
         return None
@@ -83,6 +87,26 @@ def left_of_review(record: ReviewRecord, tombstones: Tombstones, *, is_known: bo
     ):
         return None
     return dataclasses.replace(record, note="") if tombstones.holds_words(record.note) else record
+
+
+def _fingerprint(value: object) -> str:
+    """Return a fingerprint as the store keeps it; "" for one that was cut or written by hand, which tells nothing."""
+    if not isinstance(value, dict):
+        return ""
+    try:
+        for name in ("salt", "whole"):
+            _text(value[name])
+        for name in ("words", "refused", "exact"):
+            _texts(value[name])
+    except (KeyError, TypeError):
+        return ""
+    return orjson.dumps(value).decode() if isinstance(value.get("negates"), bool) else ""
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise TypeError("a list of texts is expected")
+    return tuple(map(_text, value))
 
 
 def _text(value: object) -> str:
