@@ -234,10 +234,10 @@ class Review:
             return []
         self._find_again(unjudged)
         labeller = Labeller(self._known(), lines_of=self._lines_of)
-        rejected = _Rejected(self._store.drafts.rejections())
+        rejected = Rejections(self._store.drafts.rejections())
         return [self._judgement(one, labeller, rejected) for one in unjudged]
 
-    def _judgement(self, one: Unjudged, labeller: Labeller, rejected: _Rejected) -> Judgement:
+    def _judgement(self, one: Unjudged, labeller: Labeller, rejected: Rejections) -> Judgement:
         labelled = labeller.label(one.entry, is_flagged=one.is_flagged)
         status, decided_by = ReviewStatus.PENDING, None
         if rejected.holds(one.entry):
@@ -287,7 +287,7 @@ def note_of(text: str) -> str:
     return one_line(redact(text).text, _NOTE_CHARS)
 
 
-class _Rejected:
+class Rejections:
     """What the person rejected, by scope and sort of statement.
 
     What they don't want said as their word they don't want said as a fact either, of whatever kind a later reading
@@ -295,20 +295,30 @@ class _Rejected:
     """
 
     def __init__(self, rejections: Iterable[Rejection]) -> None:
-        self._fingerprints: dict[tuple[str, bool], list[tuple[str, Fingerprint]]] = {}
+        self._told: dict[tuple[object, ...], list[tuple[str, Fingerprint]]] = {}
+        self._salts: dict[str, None] = {}
         for one in rejections:
-            told = (one.entry_id, read_fingerprint(one.fingerprint))
-            self._fingerprints.setdefault((one.scope, EntryKind(one.kind) in STATED_KINDS), []).append(told)
+            fingerprint = read_fingerprint(one.fingerprint)
+            self._salts[fingerprint.salt] = None
+            for key in _keys_of(one.scope, EntryKind(one.kind) in STATED_KINDS, fingerprint):
+                self._told.setdefault(key, []).append((one.entry_id, fingerprint))
 
     def holds(self, entry: Entry) -> bool:
         """Whether an entry says what was rejected in its scope."""
-        is_stated = entry.kind in STATED_KINDS
         return any(
-            one.covers(entry.statement, entry.condition)
-            for sort in {True, is_stated}
-            for entry_id, one in self._fingerprints.get((entry.scope, sort), ())
+            one.covers_like(told)
+            for told in (fingerprint_of(entry.statement, entry.condition, salt=salt) for salt in self._salts)
+            for is_stated in {True, entry.kind in STATED_KINDS}
+            for key in _keys_of(entry.scope, is_stated, told)
+            for entry_id, one in self._told.get(key, ())
             if entry_id != entry.entry_id  # its own rejection is carried out with all else that was decided about it
         )
+
+
+def _keys_of(scope: str, is_stated: bool, fingerprint: Fingerprint) -> tuple[tuple[object, ...], ...]:
+    """Keys under which a fingerprint meets whatever it covers, so that few of many rejections are looked at."""
+    place = (scope, is_stated, fingerprint.salt)
+    return (*place, fingerprint.whole), (*place, fingerprint.exact, fingerprint.negates)
 
 
 def _tell_dropped(dropped: Dropped) -> Iterable[str]:
