@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -50,9 +51,7 @@ def decode_review(raw: bytes) -> ReviewRecord | None:
         undoes = _text(fields["undoes"]) if act is ReviewAct.UNDO else None
         status = ReviewStatus(fields["status"]) if act is ReviewAct.DECIDE else None
         at = to_seconds(fields["at"]) or 0.0
-        until = to_seconds(fields.get("until"))
-        if status is ReviewStatus.DEFERRED and until is None:
-            until = at  # what is put off without an end that can be read would never come back
+        until = _until(fields.get("until"), at) if status is ReviewStatus.DEFERRED else None
         return ReviewRecord(
             record_id=_text(fields["id"]),
             act=act,
@@ -87,6 +86,15 @@ def left_of_review(record: ReviewRecord, tombstones: Tombstones, *, is_known: bo
     ):
         return None
     return dataclasses.replace(record, note="") if tombstones.holds_words(record.note) else record
+
+
+def _until(value: object, at: float) -> float:
+    """Read when a draft comes back: at once where that can't be read, since without an end it never would."""
+    try:
+        # Not as the times of a log are read: a person may put off for longer than those are believed.
+        return datetime.fromisoformat(_text(value)).timestamp()
+    except (TypeError, ValueError, OverflowError):
+        return at
 
 
 def _fingerprint(value: object) -> str:

@@ -216,6 +216,15 @@ def test_a_deferral_without_an_end_comes_back(desk: Desk) -> None:
     assert desk.draft().review_status is ReviewStatus.PENDING
 
 
+def test_what_is_put_off_for_a_century_stays_so_in_a_database_made_anew(desk: Desk) -> None:
+    """No time of a log is believed that far ahead; the person's is."""
+    desk.review().defer([desk.draft().entry], days=36_500)
+    wanted = desk.draft().deferred_until
+    (record,) = desk.journal.read_reviews()
+    assert wanted is not None
+    assert record.deferred_until == pytest.approx(wanted, abs=0.001)
+
+
 def test_a_note_in_an_edited_journal_is_kept_like_any_other(desk: Desk) -> None:
     """One line, without control characters, secrets masked."""
     note = "\x1b[2Jtwo\nlines, key sk-proj-" + "a1B2" * 10
