@@ -77,9 +77,18 @@ def contradicts(a: str, b: str) -> bool:
 
 
 def same_condition(a: str, b: str) -> bool:
-    """Whether two conditions name the same circumstances: "before every commit", "before committing"; "" is always."""
+    """Whether two conditions name the same circumstances: "before every commit", "before committing"; "" is always.
+
+    What holds in some circumstances, and what holds in all but those, are two.
+    """
     first, second = _read(a), _read(b)
-    return first.plain == second.plain or (first.words == second.words and bool(first.words))
+    if first.plain == second.plain:
+        return True
+    excepts = [reading.negates or _EXCEPTS.search(reading.plain) is not None for reading in (first, second)]
+    return first.words == second.words and bool(first.words) and excepts[0] == excepts[1]
+
+
+_EXCEPTS = re.compile(r"\b(?:unless|except|outside|apart from|other than)\b|除非|除了|以外|之外")
 
 
 @lru_cache(maxsize=4096)
