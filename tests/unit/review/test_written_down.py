@@ -208,6 +208,17 @@ def test_a_rejection_with_a_spoiled_fingerprint_rejects_its_own_draft_alone(desk
     assert desk.draft("Always use pnpm.").review_status is ReviewStatus.PENDING
 
 
+def test_a_rejection_of_a_session_that_is_gone_reaches_what_waits_already(desk: Desk) -> None:
+    """An older database came back: what it holds as waiting was rejected since, in other words, elsewhere."""
+    fingerprint = orjson.loads(fingerprint_of("Please always use pnpm!", "", salt="00").as_json())
+    gone = {"entry_id": "e_gone", "thread_id": "thread-gone", "status": "rejected", "fingerprint": fingerprint}
+    assert desk.draft().review_status is ReviewStatus.PENDING
+    desk.journal.append_lines([_line(desk.draft(), **gone)])
+    desk.review().run_once()
+    assert desk.draft().review_status is ReviewStatus.REJECTED
+    assert desk.draft("Squash before merging.").review_status is ReviewStatus.PENDING
+
+
 def test_a_deferral_without_an_end_comes_back(desk: Desk) -> None:
     """What is put off until nobody knows when would be lost."""
     desk.journal.append_lines([_line(desk.draft(), status="deferred", until="some day")])
