@@ -12,7 +12,7 @@ import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 
-from memory_pipeline.slots import exclude_each_other, settled_by
+from memory_pipeline.slots import exclude_each_other, settle_one_slot, settled_by
 
 
 def likeness(a: str, b: str) -> float:
@@ -71,17 +71,28 @@ def contradicts(a: str, b: str) -> bool:
     first, second = _read(a), _read(b)
     if first.plain == second.plain or same_statement(a, b):
         return False
+    if settle_one_slot(a, b):
+        return exclude_each_other(a, b)  # the slot knows: "never answer in German" and "never in French" both hold
     if not (code_in(a) or code_in(b)):
         one, other = _chosen(first), _chosen(second)
         if one is not None and other is not None and one.family == other.family:
             return one.chosen != other.chosen
-    return _is_turned_round(first, second) or _is_exchanged(first, second) or exclude_each_other(a, b)
+    return _is_turned_round(first, second) or _is_exchanged(first, second)
 
 
 def same_condition(a: str, b: str) -> bool:
-    """Whether two conditions name the same circumstances: "before every commit", "before committing"; "" is always."""
+    """Whether two conditions name the same circumstances: "before every commit", "before committing"; "" is always.
+
+    What holds in some circumstances, and what holds in all but those, are two.
+    """
     first, second = _read(a), _read(b)
-    return first.plain == second.plain or (first.words == second.words and bool(first.words))
+    if first.plain == second.plain:
+        return True
+    excepts = [reading.negates or _EXCEPTS.search(reading.plain) is not None for reading in (first, second)]
+    return first.words == second.words and bool(first.words) and excepts[0] == excepts[1]
+
+
+_EXCEPTS = re.compile(r"\b(?:unless|except|outside|apart from|other than)\b|除非|除了|以外|之外")
 
 
 @lru_cache(maxsize=4096)

@@ -35,6 +35,12 @@ def exclude_each_other(first: str, second: str) -> bool:
     return not is_same or (bool(one.detail and other.detail) and one.detail != other.detail)
 
 
+def settle_one_slot(first: str, second: str) -> bool:
+    """Whether two statements settle the same slot, in the same way or another."""
+    one, other = settled_by(first), settled_by(second)
+    return one is not None and other is not None and one.slot == other.slot
+
+
 @lru_cache(maxsize=1 << 14)
 def settled_by(text: str) -> Settling | None:
     """Return what a statement settles, None where it is about no slot, or about more than a slot."""
@@ -56,14 +62,10 @@ _BEFORE = re.compile(
     r"|必须|记住|记得|我们|都|要)[\s,，:：]*"
 )
 _BEHIND = re.compile(
-    r"[\s,，]*(?:please|always|from now on|going forward|by default|everywhere|in this (?:project|repo)|吧)$"
+    r"[\s,，]*(?:please|always|from now on|going forward|by default|everywhere|here|in this (?:project|repo)|吧)$"
 )
 _REFUSING = re.compile(
     r"(?:never|do not|don't|please don't|avoid(?: using)?|stop(?: using)?|不要再?|别再?|禁止|不许)\s*"
-)
-#: What is named as given up for the value: "spaces, not tabs".
-_GIVEN_UP = re.compile(
-    r"[\s,，]*(?:\bnot\b|\binstead of\b|\brather than\b|\bover\b|而不是|[,，]不要?用?|不要用)\s*[\w ]{1,20}$"
 )
 
 
@@ -77,7 +79,7 @@ def _bare(text: str) -> tuple[str, bool]:
     refusing = _REFUSING.match(plain)
     if refusing:
         return plain[refusing.end() :], True
-    return _GIVEN_UP.sub("", plain), False
+    return _BEHIND.sub("", _GIVEN_UP.sub("", plain)), False
 
 
 # --- the slots -------------------------------------------------------------------------------------------------------
@@ -114,6 +116,18 @@ _TOOL_SLOT = {tool: slot for slot, tools in _TOOLS.items() for tool in tools.spl
 _PACKAGES = "|".join(tool for tool, slot in _TOOL_SLOT.items() if slot.startswith("package"))
 _RUNNERS = "|".join(tool for tool, slot in _TOOL_SLOT.items() if slot.startswith("test"))
 _PACKAGE_WORDS = "(?:the )?(?:packages?|dependencies|deps)"
+
+#: What is named as given up for the value: "spaces, not tabs". Only values: "not in tests", "not for the docs" and
+#: "not only" say where a directive holds, or how far.
+_VALUE = (
+    rf"(?:(?:(?:\d|two|four|eight) ?)?(?:hard )?(?:tabs?|spaces?)|制表符|空格|(?:single|double)(?: quotes)?|[单双]引号"
+    rf"|{'|'.join(_LANGUAGES.values())}|{_PACKAGES}|{_RUNNERS}|imperative|past tense|conventional commits?|gitmoji"
+    rf"|\d{{2,5}})"
+)
+_GIVEN_UP = re.compile(
+    r"[\s,，]*(?:\b(?:and )?(?:not|never)(?: use| with| in)?\b|\b(?:instead of|rather than|over)\b|而不是"
+    rf"|[,，]?\s*(?:不要|别|不)(?:用|使用)?)\s*{_VALUE}(?:\s*(?:,|、|\bor\b|\bnor\b|\band\b|或|和)\s*{_VALUE})*$"
+)
 
 _Read = tuple[str, str, str]
 
@@ -171,8 +185,11 @@ _CHARS = "(?P<value>\\d{2,3})(?: characters?| chars?| columns?)?"
 _ZH_ALL = "(?:请|都|要|一律)*"
 _COUNT = "(?:(?P<count>\\d|two|four|eight|[两二四八]) ?(?:个)?-?)?"
 _INDENT = _COUNT + "(?P<value>hard tabs?|tabs?|spaces?|制表符|空格)"
-_SUBJECT = "(?P<subject>(?:the |our |my )?[a-z][a-z-]*(?: [a-z][a-z-]*){0,2})"
-_ON_PORT = "(?:port )?(?P<value>\\d{2,5})"
+#: Not a word that stands for something said elsewhere.
+_STANDS_FOR = "(?:it|this|that|these|those|they|we|i|you|everything|which|there)\\b"
+_SUBJECT = f"(?P<subject>(?!{_STANDS_FOR})(?:the |our |my )?[a-z][a-z-]*(?: [a-z][a-z-]*){{0,2}})"
+#: Without the word, a smaller number may count or tell a time: "runs on 10 machines", "starts at 0300".
+_ON_PORT = "(?:port (?=\\d{2})|(?=[1-9]\\d{3}))(?P<value>\\d{2,5})"
 
 
 def _forms() -> Iterator[tuple[str, Callable[[re.Match[str]], _Read]]]:
@@ -204,7 +221,7 @@ _STYLE = "(?P<value>conventional commits?|gitmoji)(?: style| convention| format)
 
 def _answer_forms() -> Iterator[str]:
     yield (
-        "(?:answer|reply|respond|speak|talk|write|communicate)(?: (?:to |with )?me)?(?: only)? "
+        "(?:(?:answer|reply|respond|speak|talk|communicate)(?: (?:to |with )?me)?|write (?:to )?me)(?: only)? "
         f"in {_LANGUAGE}(?: only)?"
     )
     yield f"(?:write|give|keep)(?: me)?(?: all| your| all your)? {_ANSWERS} in {_LANGUAGE}"

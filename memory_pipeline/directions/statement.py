@@ -179,6 +179,11 @@ _CONDITIONS = (
     r"在\s?(?:ci|docker|windows|linux|macos|生产|测试|开发|线上|本地)[^，]{0,6}?(?:环境)?(?:里|中|上|下)",
 )
 
+#: What stands before circumstances in which a direction does not hold: "tabs, not in Python files".
+_EXCEPTED = re.compile(
+    r"(?P<by>(?:(?<=[,;:(] )|(?<=but )|(?<=and ))not|\b(?:except|other than|apart from)(?: for)?)\s+$", re.IGNORECASE
+)
+
 
 def _condition(text: str, masked: str) -> str:
     """Return the words that say under what circumstances a direction holds, or ""."""
@@ -187,4 +192,6 @@ def _condition(text: str, masked: str) -> str:
     if not found:
         return ""
     match = min(found, key=lambda each: (each.start(), -each.end()))
-    return text[match.start() : match.end()].strip()
+    excepted = _EXCEPTED.search(masked[: match.start()])
+    start = excepted.start("by") if excepted else match.start()
+    return text[start : match.end()].strip()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from memory_pipeline.entries import are_of_one_family
@@ -70,6 +70,7 @@ def find_merges(
     """Return what is proposed: duplicates first, then contradictions, each by the id of the memory that stays.
 
     ``refused`` are pairs that are not to be proposed. A memory is merged once, and compared with its near ones only.
+    What gives way to a duplicate contradicts nothing beside it: each contradiction is proposed once.
     """
     ordered = sorted(memories, key=lambda memory: _worth(memory, is_persons=is_persons))
     near = _Near(ordered)
@@ -88,26 +89,43 @@ def find_merges(
         if same:
             taken |= {memory.memory_id, *same}
             merges.append(_merge(DraftLabel.REFINE, memory.memory_id, sorted(same)))
-    return sorted(merges, key=lambda one: one.keeps) + list(_contradictions(ordered, near, refused, is_persons))
+    standing = _standing(ordered, merges, is_persons)
+    return sorted(merges, key=lambda one: one.keeps) + list(_contradictions(ordered, near, refused, standing))
+
+
+#: Whether the person said it, and when it was last confirmed.
+_Standing = tuple[bool, float]
+
+
+def _standing(
+    memories: Sequence[Memory], merges: Sequence[Merge], is_persons: Callable[[Memory], bool]
+) -> dict[str, _Standing]:
+    """Return how the memories that stay stand, each with all that gives way to it."""
+    alone = {memory.memory_id: (is_persons(memory), memory.last_confirmed) for memory in memories}
+    for merge in merges:
+        alone[merge.keeps] = max(alone[merge.keeps], *(alone.pop(other) for other in merge.gives_way))
+    return alone
 
 
 def _contradictions(
     ordered: Sequence[Memory],
     near: _Near,
     refused: frozenset[frozenset[str]],
-    is_persons: Callable[[Memory], bool],
+    standing: Mapping[str, _Standing],
 ) -> Iterator[Merge]:
     seen: set[frozenset[str]] = set(refused)
-    for memory in sorted(ordered, key=lambda one: one.memory_id):
+    for memory in sorted((one for one in ordered if one.memory_id in standing), key=lambda one: one.memory_id):
         for other in near.of(memory):
-            if other.memory_id < memory.memory_id or not near.contradict(memory, other):
+            if other.memory_id not in standing or other.memory_id < memory.memory_id:
+                continue
+            if not near.contradict(memory, other):
                 continue
             pair = frozenset({memory.memory_id, other.memory_id})
             if pair in seen:
                 continue
             seen.add(pair)
             # The person's word stays, and of two like ones the newer.
-            newer = max((memory, other), key=lambda one: (is_persons(one), one.last_confirmed, one.memory_id))
+            newer = max((memory, other), key=lambda one: (*standing[one.memory_id], one.memory_id))
             older = other if newer is memory else memory
             yield _merge(DraftLabel.CONFLICT, newer.memory_id, [older.memory_id])
 

@@ -31,7 +31,10 @@ class Fingerprint:
 
     def covers(self, statement: str, condition: str) -> bool:
         """Whether a statement says what was rejected: in the same words or others, and not the opposite."""
-        other = fingerprint_of(statement, condition, salt=self.salt)
+        return self.covers_like(fingerprint_of(statement, condition, salt=self.salt))
+
+    def covers_like(self, other: Fingerprint) -> bool:
+        """Whether a statement with this fingerprint, of the same salt, says what was rejected."""
         if other.whole == self.whole:
             return True
         if (other.exact, other.negates) != (self.exact, self.negates):

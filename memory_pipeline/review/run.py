@@ -193,13 +193,21 @@ class Review:
         for record in records:
             left = left_of_review(record, tombstones, is_known=record.entry_id in known)
             if left is not None:
-                yield dataclasses.replace(left, scope=projects.get(left.scope, left.scope))
+                # The file is the person's to edit: its notes are masked like those of a command.
+                yield dataclasses.replace(left, note=note_of(left.note), scope=projects.get(left.scope, left.scope))
 
     def _write_former_down(self) -> None:
         former = {one.entry.entry_id: one for one in self._store.drafts.former()}
-        if former:
-            prints = dict(zip(former, self._fingerprints([one.entry for one in former.values()]), strict=True))
-            self._store.drafts.write_former_down(former, fingerprints=prints, write_down=self._write_down)
+        if not former:
+            return
+        prints = dict(zip(former, self._fingerprints([one.entry for one in former.values()]), strict=True))
+        # A backup from before may come back when all that it tells was written down long ago.
+        told = {record.record_id for record in self._read_journal()}
+        self._store.drafts.write_former_down(
+            former,
+            fingerprints=prints,
+            write_down=lambda records: self._write_down([one for one in records if one.record_id not in told]),
+        )
 
     def _fingerprints(self, entries: Sequence[Entry]) -> list[str]:
         salt = self._salt()
@@ -226,10 +234,10 @@ class Review:
             return []
         self._find_again(unjudged)
         labeller = Labeller(self._known(), lines_of=self._lines_of)
-        rejected = _Rejected(self._store.drafts.rejections())
+        rejected = Rejections(self._store.drafts.rejections())
         return [self._judgement(one, labeller, rejected) for one in unjudged]
 
-    def _judgement(self, one: Unjudged, labeller: Labeller, rejected: _Rejected) -> Judgement:
+    def _judgement(self, one: Unjudged, labeller: Labeller, rejected: Rejections) -> Judgement:
         labelled = labeller.label(one.entry, is_flagged=one.is_flagged)
         status, decided_by = ReviewStatus.PENDING, None
         if rejected.holds(one.entry):
@@ -279,7 +287,7 @@ def note_of(text: str) -> str:
     return one_line(redact(text).text, _NOTE_CHARS)
 
 
-class _Rejected:
+class Rejections:
     """What the person rejected, by scope and sort of statement.
 
     What they don't want said as their word they don't want said as a fact either, of whatever kind a later reading
@@ -287,20 +295,30 @@ class _Rejected:
     """
 
     def __init__(self, rejections: Iterable[Rejection]) -> None:
-        self._fingerprints: dict[tuple[str, bool], list[tuple[str, Fingerprint]]] = {}
+        self._told: dict[tuple[object, ...], list[tuple[str, Fingerprint]]] = {}
+        self._salts: dict[str, None] = {}
         for one in rejections:
-            told = (one.entry_id, read_fingerprint(one.fingerprint))
-            self._fingerprints.setdefault((one.scope, EntryKind(one.kind) in STATED_KINDS), []).append(told)
+            fingerprint = read_fingerprint(one.fingerprint)
+            self._salts[fingerprint.salt] = None
+            for key in _keys_of(one.scope, EntryKind(one.kind) in STATED_KINDS, fingerprint):
+                self._told.setdefault(key, []).append((one.entry_id, fingerprint))
 
     def holds(self, entry: Entry) -> bool:
         """Whether an entry says what was rejected in its scope."""
-        is_stated = entry.kind in STATED_KINDS
         return any(
-            one.covers(entry.statement, entry.condition)
-            for sort in {True, is_stated}
-            for entry_id, one in self._fingerprints.get((entry.scope, sort), ())
+            one.covers_like(told)
+            for told in (fingerprint_of(entry.statement, entry.condition, salt=salt) for salt in self._salts)
+            for is_stated in {True, entry.kind in STATED_KINDS}
+            for key in _keys_of(entry.scope, is_stated, told)
+            for entry_id, one in self._told.get(key, ())
             if entry_id != entry.entry_id  # its own rejection is carried out with all else that was decided about it
         )
+
+
+def _keys_of(scope: str, is_stated: bool, fingerprint: Fingerprint) -> tuple[tuple[object, ...], ...]:
+    """Keys under which a fingerprint meets whatever it covers, so that few of many rejections are looked at."""
+    place = (scope, is_stated, fingerprint.salt)
+    return (*place, fingerprint.whole), (*place, fingerprint.exact, fingerprint.negates)
 
 
 def _tell_dropped(dropped: Dropped) -> Iterable[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -48,22 +49,24 @@ def decode_review(raw: bytes) -> ReviewRecord | None:
             return None
         act = ReviewAct(fields["act"])
         undoes = _text(fields["undoes"]) if act is ReviewAct.UNDO else None
-        fingerprint = fields.get("fingerprint")
+        status = ReviewStatus(fields["status"]) if act is ReviewAct.DECIDE else None
+        at = to_seconds(fields["at"]) or 0.0
+        until = _until(fields.get("until"), at) if status is ReviewStatus.DEFERRED else None
         return ReviewRecord(
             record_id=_text(fields["id"]),
             act=act,
-            at=to_seconds(fields["at"]) or 0.0,
+            at=at,
             batch=_text(fields["batch"]),
             entry_id=_text(fields["entry_id"]),
             thread_id=_text(fields["thread_id"]),
             kind=EntryKind(fields["kind"]),
             scope=_text(fields["scope"]),
-            fingerprint=orjson.dumps(fingerprint).decode() if isinstance(fingerprint, dict) else "",
-            status=ReviewStatus(fields["status"]) if act is ReviewAct.DECIDE else None,
+            fingerprint=_fingerprint(fields.get("fingerprint")),
+            status=status,
             note=_text(fields.get("note", "")),
-            deferred_until=to_seconds(fields["until"]) if "until" in fields else None,
+            deferred_until=until,
             undoes=undoes,
-            merges=tuple(map(_text, fields.get("merges", ()))),
+            merges=_texts(fields.get("merges", [])),
         )
     except (ValueError, KeyError, TypeError):
         return None
@@ -83,6 +86,35 @@ def left_of_review(record: ReviewRecord, tombstones: Tombstones, *, is_known: bo
     ):
         return None
     return dataclasses.replace(record, note="") if tombstones.holds_words(record.note) else record
+
+
+def _until(value: object, at: float) -> float:
+    """Read when a draft comes back: at once where that can't be read, since without an end it never would."""
+    try:
+        # Not as the times of a log are read: a person may put off for longer than those are believed.
+        return datetime.fromisoformat(_text(value)).timestamp()
+    except (TypeError, ValueError, OverflowError):
+        return at
+
+
+def _fingerprint(value: object) -> str:
+    """Return a fingerprint as the store keeps it; "" for one that was cut or written by hand, which tells nothing."""
+    if not isinstance(value, dict):
+        return ""
+    try:
+        for name in ("salt", "whole"):
+            _text(value[name])
+        for name in ("words", "refused", "exact"):
+            _texts(value[name])
+    except (KeyError, TypeError):
+        return ""
+    return orjson.dumps(value).decode() if isinstance(value.get("negates"), bool) else ""
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise TypeError("a list of texts is expected")
+    return tuple(map(_text, value))
 
 
 def _text(value: object) -> str:

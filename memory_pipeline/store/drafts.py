@@ -120,7 +120,8 @@ class Drafts:
             .execute(
                 f"""
                 SELECT (SELECT coalesce(max(consolidation_id), 0) FROM operations), count(*),
-                    coalesce(max(reviewed_at), 0)
+                    coalesce(max(reviewed_at), 0),
+                    (SELECT coalesce(max(position), 0) FROM review_records WHERE carried_out = 0)
                 FROM drafts WHERE {_REJECTS}
                 """
             )

@@ -351,6 +351,21 @@ def test_condition_is_told_whole_and_only_when_it_is_one(prompt: str, condition:
     assert {each.condition for each in find_directions(f"Note: {prompt}")} == {condition}
 
 
+@pytest.mark.parametrize(
+    ("prompt", "condition"),
+    [
+        ("Always indent with tabs, not in Python files.", "not in Python files"),
+        ("Always use npm, but not in CI.", "not in CI"),
+        ("Always answer in German, except in code reviews.", "except in code reviews"),
+        ("Always indent with tabs in Python files.", "in Python files"),
+    ],
+)
+def test_an_exception_is_told_as_one(prompt: str, condition: str) -> None:
+    """Where a rule does not hold is never told as where it holds."""
+    (found,) = find_directions(prompt)
+    assert found.condition == condition
+
+
 SAID_WHOLE = [
     ("Never commit directly to main; open a PR instead", "Never commit directly to main; open a PR instead"),
     ("Use ruff. Not flake8.", "Use ruff. Not flake8"),

@@ -182,6 +182,10 @@ def test_reworded_statement_is_more_alike_than_another_one() -> None:
         ("before every commit", "before every release", False),
         ("in CI", "", False),
         ("提交前", "每次提交前", True),
+        ("in CI", "not in CI", False),
+        ("when asked", "unless asked", False),
+        ("in code reviews", "except in code reviews", False),
+        ("如果失败", "除非失败", False),
     ],
 )
 def test_conditions_are_compared_by_what_they_name(a: str, b: str, *, same: bool) -> None:

@@ -37,6 +37,10 @@ EXCLUDING = [
     ("Write commit messages in the imperative mood", "Use past tense in commit messages"),
     ("Follow conventional commits", "Use gitmoji for commit messages"),
     ("Write the docs in English", "文档用中文写"),
+    ("Indent with four spaces here, never with tabs", "Use tabs"),
+    ("Answer in English, not in German", "Reply in German"),
+    ("用 pnpm，不要用 npm", "Use yarn"),
+    ("Use pnpm, never npm or yarn", "Use bun"),
 ]
 
 HOLDING = [
@@ -61,6 +65,17 @@ HOLDING = [
     ("Prefer single quotes", "Use double quotes for docstrings"),
     ("Write commit messages in English", "Write commit messages in the imperative mood"),
     ("Answer briefly", "Answer in English"),
+    ("Use tabs, not in Python files", "Use spaces"),
+    ("Use npm, not for the backend", "Use pnpm"),
+    ("Use pip, not in Docker", "Use uv, not in CI"),
+    ("Answer in German, not only English", "Answer in English"),
+    ("Prefer double quotes, not around keys", "Prefer single quotes"),
+    ("用中文回答，不要用英文术语", "用英文回答，不要用中文标点"),
+    ("用空格缩进，不要用在 Makefile", "用制表符缩进"),
+    ("Talk to me in German", "Write in English"),
+    ("It runs on 8001", "It runs on 9001"),
+    ("Never answer in English", "Never answer in German"),
+    ("Never use npm", "Never use yarn"),
 ]
 
 
@@ -78,6 +93,17 @@ def test_another_slot_scope_or_condition_excludes_nothing(first: str, second: st
     """Both can hold, so neither stands in the other's way."""
     assert not exclude_each_other(first, second)
     assert not exclude_each_other(second, first)
+
+
+def test_two_refusals_of_one_slot_both_hold() -> None:
+    """Whoever refuses two values has not changed their mind, however alike the sentences are."""
+    for first, second in (
+        ("Never answer in English", "Never answer in German"),
+        ("Don't write commit messages in French", "Don't write commit messages in German"),
+        ("不要用英文回答", "不要用德语回答"),
+    ):
+        assert not contradicts(first, second)
+        assert not contradicts(second, first)
 
 
 def test_a_statement_about_more_than_a_slot_settles_none() -> None:

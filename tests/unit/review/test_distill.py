@@ -206,6 +206,18 @@ def test_directives_that_settle_one_slot_contradict_in_whatever_words() -> None:
     assert (found.label, found.keeps, found.gives_way) == (DraftLabel.CONFLICT, newer.memory_id, (older.memory_id,))
 
 
+def test_what_is_said_often_contradicts_once_and_counts_as_its_newest_word() -> None:
+    """Two sayings of one rule against three of another are one choice, not six; the last word of all stays."""
+    german = [memory("Answer in German.", number=number, last_confirmed=NOW - number * DAY) for number in (1, 5)]
+    english = [memory("Reply in English.", number=number, last_confirmed=NOW - number * DAY) for number in (2, 3, 4)]
+    german[1] = dataclasses.replace(german[1], pinned=True)  # it stays, though the other was said last
+    merges = find_merges([*english, *german], is_persons=lambda _one: True)
+    assert [one.label for one in merges] == [DraftLabel.REFINE, DraftLabel.REFINE, DraftLabel.CONFLICT]
+    (conflict,) = merges[2:]
+    assert conflict.keeps == german[1].memory_id
+    assert len(conflict.gives_way) == 1
+
+
 def test_a_pinned_one_stays(world: World) -> None:
     """Whatever was used more, or said later."""
     pinned = memory(BUILD, number=9, at=NOW - 9 * DAY, pinned=True)

@@ -5,8 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from phase2_world import entry
 
+from memory_pipeline.records import EntryKind
 from memory_pipeline.review.fingerprint import fingerprint_of, new_salt, read_fingerprint
+from memory_pipeline.review.run import Rejections
+from memory_pipeline.store.drafts import Rejection
 
 SALT = "00" * 16
 
@@ -59,3 +63,22 @@ def test_a_fingerprint_covers_its_own_words_and_holds_none(text: str, condition:
     assert made.covers(text, condition)
     assert read_fingerprint(made.as_json()) == made
     assert set(made.as_json()) <= set('0123456789abcdef"{}[],:saltwhoewrdxcngiu')
+
+
+_SAID = st.lists(
+    st.sampled_from(["use", "never", "npm", "pnpm", "8080", "tests", "tests.", "run", "前端", "不要"]),
+    min_size=1,
+    max_size=5,
+).map(" ".join)
+
+
+@given(rejected=st.lists(_SAID, max_size=6), said=_SAID)
+@settings(max_examples=100, deadline=None)
+def test_of_many_rejections_those_are_found_that_cover_a_statement(rejected: list[str], said: str) -> None:
+    """Looking at few of them overlooks none, whatever their salts are."""
+    made = [fingerprint_of(one, "", salt=f"{number % 2:032}") for number, one in enumerate(rejected)]
+    rejections = Rejections(
+        Rejection(entry_id=f"e_{number}", scope="user", kind=EntryKind.PREFERENCE, fingerprint=one.as_json())
+        for number, one in enumerate(made)
+    )
+    assert rejections.holds(entry(said, scope="user")) is any(one.covers(said, "") for one in made)

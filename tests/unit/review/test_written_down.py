@@ -79,7 +79,7 @@ def test_a_line_comes_back_as_it_was_written() -> None:
         thread_id="thread",
         kind=EntryKind.PREFERENCE,
         scope="user",
-        fingerprint='{"salt":"00"}',
+        fingerprint=fingerprint_of("Use pnpm.", "", salt="00").as_json(),
         status=ReviewStatus.DEFERRED,
         note='say "hi"',
         deferred_until=NOW + 60,
@@ -172,6 +172,95 @@ def test_what_was_decided_before_it_was_written_down_is_written_down_once(desk: 
         assert anew.draft().review_status is ReviewStatus.REJECTED
     finally:
         other.close()
+
+
+def test_a_backup_from_before_tells_the_journal_nothing_twice(desk: Desk) -> None:
+    """The decisions that such a database knows stand in the journal already."""
+    desk.review().reject([desk.draft().entry], note="no")
+    forget_records(desk.world)
+    desk.journal.path.unlink()
+    desk.review().catch_up()
+    told = desk.journal.path.read_bytes()
+    forget_records(desk.world)
+    desk.review().catch_up()
+    assert desk.journal.path.read_bytes() == told
+    assert desk.review().undo() == [desk.draft().entry.entry_id]
+
+
+UNUSABLE_FINGERPRINTS = [
+    {},
+    {"salt": "00"},
+    {"salt": 5, "whole": "w", "words": [], "refused": [], "exact": [], "negates": False},
+    {"salt": "00", "whole": "w", "words": 5, "refused": [], "exact": [], "negates": False},
+    {"salt": "00", "whole": "w", "words": [["a"]], "refused": [], "exact": [], "negates": False},
+    {"salt": "00", "whole": "w", "words": [], "refused": [], "exact": [], "negates": "no"},
+]
+
+
+@pytest.mark.parametrize("fingerprint", UNUSABLE_FINGERPRINTS)
+def test_a_rejection_with_a_spoiled_fingerprint_rejects_its_own_draft_alone(desk: Desk, fingerprint: object) -> None:
+    """A journal that was edited by hand stops no run: the decision counts, and what can't be read of it does not."""
+    desk.journal.append_lines([_line(desk.draft(), status="rejected", fingerprint=fingerprint)])
+    desk.review().run_once()
+    desk.world.says("thread-b", entry("Always use pnpm."))
+    desk.review().run_once()
+    assert desk.draft().review_status is ReviewStatus.REJECTED
+    assert desk.draft("Always use pnpm.").review_status is ReviewStatus.PENDING
+
+
+def test_a_rejection_of_a_session_that_is_gone_reaches_what_waits_already(desk: Desk) -> None:
+    """An older database came back: what it holds as waiting was rejected since, in other words, elsewhere."""
+    fingerprint = orjson.loads(fingerprint_of("Please always use pnpm!", "", salt="00").as_json())
+    gone = {"entry_id": "e_gone", "thread_id": "thread-gone", "status": "rejected", "fingerprint": fingerprint}
+    assert desk.draft().review_status is ReviewStatus.PENDING
+    desk.journal.append_lines([_line(desk.draft(), **gone)])
+    desk.review().run_once()
+    assert desk.draft().review_status is ReviewStatus.REJECTED
+    assert desk.draft("Squash before merging.").review_status is ReviewStatus.PENDING
+
+
+def test_a_deferral_without_an_end_comes_back(desk: Desk) -> None:
+    """What is put off until nobody knows when would be lost."""
+    desk.journal.append_lines([_line(desk.draft(), status="deferred", until="some day")])
+    desk.review().catch_up()
+    desk.review().run_once()
+    assert desk.draft().review_status is ReviewStatus.PENDING
+
+
+def test_what_is_put_off_for_a_century_stays_so_in_a_database_made_anew(desk: Desk) -> None:
+    """No time of a log is believed that far ahead; the person's is."""
+    desk.review().defer([desk.draft().entry], days=36_500)
+    wanted = desk.draft().deferred_until
+    (record,) = desk.journal.read_reviews()
+    assert wanted is not None
+    assert record.deferred_until == pytest.approx(wanted, abs=0.001)
+
+
+def test_a_note_in_an_edited_journal_is_kept_like_any_other(desk: Desk) -> None:
+    """One line, without control characters, secrets masked."""
+    note = "\x1b[2Jtwo\nlines, key sk-proj-" + "a1B2" * 10
+    desk.journal.append_lines([_line(desk.draft(), status="deferred", until="2099-01-01T00:00:00Z", note=note)])
+    desk.review().catch_up()
+    kept = desk.draft().review_note
+    assert "two lines" in kept
+    assert "a1B2a1B2" not in kept
+    assert not set(kept) & {"\x1b", "\n"}
+
+
+def _line(draft: Draft, **fields: object) -> bytes:
+    """A line about a draft, as a person may have edited it."""
+    told = {
+        "id": "j_edited",
+        "at": "2026-01-01T00:00:00Z",
+        "action": "review",
+        "act": "decide",
+        "batch": "j_edited",
+        "entry_id": draft.entry.entry_id,
+        "thread_id": draft.entry.thread_id,
+        "kind": draft.entry.kind,
+        "scope": draft.entry.scope,
+    }
+    return orjson.dumps(told | fields)
 
 
 def forget_records(world: World) -> None:
