@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -48,3 +49,14 @@ class MemoryStatus(StrEnum):
 
 USER_SCOPE = "user"
 PROJECT_SCOPE_PREFIX = "project:"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SettingRecord:
+    """One setting that the person gave a value, or took it from."""
+
+    record_id: str
+    target: str  # the whole, a project's scope, or a thread; see settings
+    key: str  # of the configuration, dotted
+    value: str | None  # JSON; None: the next wider one holds
+    at: float

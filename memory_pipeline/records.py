@@ -14,6 +14,7 @@ from memory_pipeline.kinds import USER_SCOPE as USER_SCOPE  # noqa: PLC0414
 from memory_pipeline.kinds import Agent as Agent  # noqa: PLC0414
 from memory_pipeline.kinds import EntryKind as EntryKind  # noqa: PLC0414
 from memory_pipeline.kinds import MemoryStatus as MemoryStatus  # noqa: PLC0414
+from memory_pipeline.kinds import SettingRecord as SettingRecord  # noqa: PLC0414
 from memory_pipeline.kinds import Source as Source  # noqa: PLC0414
 
 
@@ -685,17 +686,6 @@ class TaskLine:
     byte_start: int
     byte_end: int  # exclusive, without the line end
     line_sha256: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SettingRecord:
-    """One setting that the person gave a value, or took it from."""
-
-    record_id: str
-    target: str  # the whole, a project's scope, or a thread; see settings
-    key: str  # of the configuration, dotted
-    value: str | None  # JSON; None: the next wider one holds
-    at: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,14 +10,16 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memory_pipeline.clock import Clock, iso
 from memory_pipeline.config import Config, checked_value, nearest_key, value_in, value_of_text, with_values
 from memory_pipeline.errors import ConfigError, UsageError
-from memory_pipeline.records import PROJECT_SCOPE_PREFIX, SettingRecord
-from memory_pipeline.store.store import Store
+from memory_pipeline.kinds import PROJECT_SCOPE_PREFIX, SettingRecord
 from memory_pipeline.tombstones import Tombstone, TombstoneFolder, TombstoneKind, Tombstones, switch_value
+
+if TYPE_CHECKING:
+    from memory_pipeline.store.store import Store
 
 WHOLE = "whole"
 _THREAD_PREFIX = "thread:"

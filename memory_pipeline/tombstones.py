@@ -10,20 +10,22 @@ import hashlib
 import math
 import os
 import re
-import secrets
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import orjson
 
 from memory_pipeline.clock import iso
 from memory_pipeline.errors import StoreError
 from memory_pipeline.files import make_private_folder, write_whole
-from memory_pipeline.records import Entry
+
+if TYPE_CHECKING:
+    from memory_pipeline.records import Entry
 
 _FORMAT = 1
 _SUFFIX = ".jsonl"
@@ -111,7 +113,7 @@ class Tombstones:
     @classmethod
     def of(cls, tombstones: Iterable[Tombstone], *, now: float) -> Tombstones:
         """Return tombstones that are not written yet."""
-        return cls([_forgetting_of(tombstones, secrets.token_bytes(_SALT_BYTES), now)])
+        return cls([_forgetting_of(tombstones, os.urandom(_SALT_BYTES), now)])
 
     def with_others(self, others: Tombstones) -> Tombstones:
         """Return these and the others."""
@@ -255,7 +257,7 @@ class TombstoneFolder:
         """
         make_private_folder(self.path)
         moment = re.sub(r"[^0-9]", "", iso(now) or "")
-        path = self.path / f"{moment}-{secrets.token_hex(4)}{_SUFFIX}"
+        path = self.path / f"{moment}-{os.urandom(4).hex()}{_SUFFIX}"
         write_whole(path, _encode(_forgetting_of(tombstones, self._salt(), now)))
         return path
 
@@ -263,7 +265,7 @@ class TombstoneFolder:
         # One salt a folder: with one a file, each look-up would cost a hash for every forgetting.
         for name, _ in self._listed():
             return self._read_file(name).salt
-        return secrets.token_bytes(_SALT_BYTES)
+        return os.urandom(_SALT_BYTES)
 
     def _listed(self) -> list[tuple[str, int]]:
         try:

@@ -16,7 +16,7 @@ import click
 
 from memory_pipeline.cli.place import EXIT_DONE, AtOnce, Place
 from memory_pipeline.cli.within import within
-from memory_pipeline.errors import MemoryPipelineError, UsageError
+from memory_pipeline.errors import MemoryPipelineError, StoreError, UsageError
 
 if TYPE_CHECKING:
     from memory_pipeline.config import Config
@@ -31,7 +31,8 @@ _INPUT_SECONDS = 0.3
 #: Of an answer of more than 10,000 Claude Code shows the model a small part. In units of UTF-16, the line end left out.
 _MOST_HOOK_CHARS = 9_998
 _MOST_INPUT_BYTES = 1 << 20
-_MOST_ID_CHARS = 200
+#: More than any model takes.
+_MOST_BUDGET_TOKENS = 10_000_000
 _HOOK_EVENT = "SessionStart"
 
 
@@ -114,20 +115,20 @@ def _print_whole(text: bytes, *, strict: bool) -> None:
 
 def _asked(cwd: str | None, task: str, thread: str | None, budget_tokens: int | None, output_format: str) -> Asked:
     """Put together who asks; what the command line says goes before what the hook is told."""
-    from memory_pipeline.recall.context import DEFAULT_BUDGET_TOKENS, Asked, Occasion
+    from memory_pipeline.recall.context import DEFAULT_BUDGET_TOKENS, Asked, Occasion, check_thread_id
 
     told = _told_by_hook(must_wait=cwd is None) if output_format == "claude-hook" else {}
     thread_id = thread or _text_of(told, "session_id")
-    if thread_id is not None and (len(thread_id) > _MOST_ID_CHARS or not thread_id.isprintable()):
-        raise UsageError(f"the id of a session has at most {_MOST_ID_CHARS} characters, all of them printable")
-    if cwd and os.path.exists(cwd):  # noqa: PTH110 - as a text, not a path that may raise
-        cwd = os.path.abspath(cwd)  # noqa: PTH100
+    if thread_id is not None:
+        check_thread_id(thread_id)
+    if cwd and not os.path.isabs(cwd) and os.path.exists(cwd):  # noqa: PTH110, PTH117 - as a text; a path may raise
+        cwd = os.path.join(os.getcwd(), cwd)  # noqa: PTH109, PTH118 - `..` stays: behind a link it leads elsewhere
     return Asked(
         cwd=cwd or _text_of(told, "cwd") or os.getcwd(),  # noqa: PTH109 - as text, as a log has it
         task=task,
         thread_id=thread_id,
         occasion=Occasion.of(_text_of(told, "source") or ""),
-        budget_tokens=DEFAULT_BUDGET_TOKENS if budget_tokens is None else budget_tokens,
+        budget_tokens=DEFAULT_BUDGET_TOKENS if budget_tokens is None else min(budget_tokens, _MOST_BUDGET_TOKENS),
         output_format=output_format,
     )
 
@@ -176,6 +177,7 @@ def _give(
     config = place.load()
     glance = Glance(config.database_path)
     try:
+        _check_forgotten(config, glance)
         return give_context(
             glance,
             asked,
@@ -188,6 +190,20 @@ def _give(
         )
     finally:
         glance.close()
+
+
+def _check_forgotten(config: Config, glance: Glance) -> None:
+    """Refuse a database that may still tell what was forgotten: the next command that may write takes it out.
+
+    Raises:
+        StoreError: a forgetting was cut off, is going on, or an older database was put back.
+    """
+    if not os.path.exists(config.tombstones_path):  # noqa: PTH110
+        return
+    from memory_pipeline.tombstones import TombstoneFolder
+
+    if glance.tombstones_met() != TombstoneFolder(config.tombstones_path).digest():
+        raise StoreError("what was forgotten is not taken out of the database yet; any other command does that")
 
 
 def _may_use(config: Config, glance: Glance, scope: str | None, thread_id: str | None) -> bool:

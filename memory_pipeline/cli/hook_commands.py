@@ -6,7 +6,7 @@ import difflib
 import os
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,15 @@ _AGENT = click.argument("agent", type=click.Choice(_AGENTS))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class _Change:
+    """What becomes of one file; None for no file."""
+
+    path: Path
+    before: bytes | None
+    after: bytes | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class _Hook:
     """Where an agent is told to ask for context, and how that is written."""
 
@@ -34,7 +43,20 @@ class _Hook:
     install: Callable[..., bytes]
     uninstall: Callable[..., bytes | None]
     command_in: Callable[..., str | None]
+    others: tuple[Path, ...] = ()  # files in which an older one may stand, though the agent does not read it there
     hints: tuple[str, ...] = ()
+
+    def taken_out_of(self, path: Path) -> _Change:
+        """Return the change that takes us out of a file.
+
+        Raises:
+            HookError: it can't be read, or can't be changed safely.
+        """
+        from memory_pipeline.hooks.places import read_file
+
+        before = read_file(path)
+        after = None if before is None else self.uninstall(before, place=str(path))
+        return _Change(path=path, before=before, after=after)
 
 
 @click.group()
@@ -49,15 +71,13 @@ def hooks() -> None:
 @click.pass_obj
 def hooks_install(place: Place, *, agent: str, only_print: bool, as_json: bool) -> int:
     """Write the hook into the agent's settings, or bring it up to date; everything else there stays as it is."""
-    from memory_pipeline.hooks.places import change_file, read_file
+    from memory_pipeline.hooks.places import read_file
 
     hook = _hook(place, agent)
     before = read_file(hook.path)
     after = hook.install(before, hook.command, place=str(hook.path))
-    if only_print:
-        return _print_change(hook, before, after, as_json=as_json)
-    change_file(hook.path, before, after)
-    return _tell([hook], as_json=as_json)
+    changes = [_Change(path=hook.path, before=before, after=after), *map(hook.taken_out_of, hook.others)]
+    return _carry_out(place, hook, changes, only_print=only_print, as_json=as_json)
 
 
 @hooks.command("status")
@@ -76,15 +96,19 @@ def hooks_status(place: Place, *, agent: str | None, as_json: bool) -> int:
 @click.pass_obj
 def hooks_uninstall(place: Place, *, agent: str, only_print: bool, as_json: bool) -> int:
     """Take the hook out again, and nothing else."""
-    from memory_pipeline.hooks.places import change_file, read_file
-
     hook = _hook(place, agent)
-    before = read_file(hook.path)
-    after = None if before is None else hook.uninstall(before, place=str(hook.path))
+    changes = [*map(hook.taken_out_of, (hook.path, *hook.others))]
+    return _carry_out(place, hook, changes, only_print=only_print, as_json=as_json)
+
+
+def _carry_out(place: Place, hook: _Hook, changes: Sequence[_Change], *, only_print: bool, as_json: bool) -> int:
+    from memory_pipeline.hooks.places import change_file
+
     if only_print:
-        return _print_change(hook, before, after, as_json=as_json)
-    change_file(hook.path, before, after)
-    return _tell([hook], as_json=as_json)
+        return _print_changes(hook, changes, as_json=as_json)
+    for change in changes:
+        change_file(change.path, change.before, change.after)
+    return _tell([_hook(place, hook.agent)], as_json=as_json)
 
 
 def _hook(place: Place, agent: str) -> _Hook:
@@ -102,13 +126,15 @@ def _hook(place: Place, agent: str) -> _Hook:
         )
     from memory_pipeline.hooks import codex
 
+    path = codex.file_in(Path(config.sources.codex.home))
     return _Hook(
         agent=agent,
-        path=codex.file_in(Path(config.sources.codex.home)),
+        path=path,
         command=f'{shlex.join(_call(place, config))} --cwd "$PWD" --task "TASK"',
         install=codex.install,
         uninstall=codex.uninstall,
         command_in=codex.command_in,
+        others=tuple(codex.files_besides(path)),
         hints=_codex_hints(config),
     )
 
@@ -139,20 +165,22 @@ def _codex_hints(config: Config) -> tuple[str, ...]:
     return (f'or let Codex read the summary by itself: memories_dir = "{folder}", see docs/codex.md',)
 
 
-def _print_change(hook: _Hook, before: bytes | None, after: bytes | None, *, as_json: bool) -> int:
+def _print_changes(hook: _Hook, changes: Sequence[_Change], *, as_json: bool) -> int:
     from memory_pipeline.cli import output
 
     # Only the lines that change: settings may hold keys.
-    lines = list(
-        difflib.unified_diff(
-            _lines(before),
-            _lines(after),
-            fromfile=str(hook.path),
-            tofile="after" if after is not None else "no file",
+    lines = [
+        line
+        for change in changes
+        for line in difflib.unified_diff(
+            _lines(change.before),
+            _lines(change.after),
+            fromfile=str(change.path),
+            tofile="after" if change.after is not None else "no file",
             n=0,
             lineterm="",
         )
-    )
+    ]
     if as_json:
         output.print_json({"agent": hook.agent, "file": str(hook.path), "changes": lines})
         return EXIT_DONE
@@ -189,7 +217,7 @@ def _document(hook: _Hook) -> dict[str, Any]:
         installed = None if content is None else hook.command_in(content, place=str(hook.path))
         if installed is not None:
             state = "installed" if installed == hook.command else "differs"
-        problem = _problem(hook, content, installed)
+        problem = _problem(hook, content, installed) or _left_elsewhere(hook)
     except HookError as error:
         state, problem = "unreadable", str(error)
     return {
@@ -216,6 +244,16 @@ def _problem(hook: _Hook, content: bytes | None, installed: str | None) -> str |
         return "its command can't be read"
     if not os.access(program, os.X_OK):
         return f"{program} is not there any more, so nothing is given; install it again"
+    return None
+
+
+def _left_elsewhere(hook: _Hook) -> str | None:
+    for path in hook.others:
+        change = hook.taken_out_of(path)
+        if change.before != change.after:
+            return (
+                f"it stands in {path}, which {hook.agent.capitalize()} does not read; install it again, or uninstall it"
+            )
     return None
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from memory_pipeline.recall.search import Found
 
 
-@click.command()
+@click.command(context_settings={"ignore_unknown_options": True})  # `--flag` is as good a query as any
 @click.argument("query", nargs=-1, required=True)
 @click.option("--scope", help="Only this scope: user, project:KEY, or here: that of this folder, and user.")
 @click.option("--kind", type=click.Choice([kind.value for kind in EntryKind]), help="Only memories of this kind.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -135,16 +136,21 @@ def _own_scope(target: _Target) -> str | None:
 
 
 def _scope_named(app: App, project: str) -> str:
-    from memory_pipeline.recall.here import scope_of_folder
+    from memory_pipeline.recall.here import is_text, scope_of_folder
     from memory_pipeline.rollouts.scope import scope_of
 
     if project.startswith(PROJECT_SCOPE_PREFIX) and project != PROJECT_SCOPE_PREFIX:
         return project
     folder = Path(project).expanduser().absolute()
     known = scope_of_folder(app.store, str(folder))
-    if known is None and not folder.is_dir():
+    if known is not None:
+        return known
+    if not folder.is_dir():
         raise UsageError(f"--project: {project} is no folder; name one, or write {PROJECT_SCOPE_PREFIX}KEY")
-    return known or scope_of(str(folder), None)
+    scope = scope_of(os.path.realpath(folder), None)
+    if not is_text(scope):
+        raise UsageError(f"--project: the name of the folder {project} is no text, so nothing can be set for it")
+    return scope
 
 
 def _written(value: Any) -> str:

@@ -15,6 +15,7 @@ EVENT = "SessionStart"
 #: Claude Code cuts the hook off after so many seconds.
 TIMEOUT_SECONDS = 2
 _BOM = "\ufeff"
+_OPERATORS = "();<>|&"
 
 
 def install(content: bytes | None, command: str, *, place: str) -> bytes:
@@ -128,11 +129,16 @@ def _own_commands(root: Node) -> Iterator[Node]:
 
 
 def is_own_command(command: str) -> bool:
-    """Whether a command line calls this program for a hook, wherever the program lies."""
+    """Whether a command line calls this program for a hook, wherever the program lies, and does nothing else."""
+    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+    lexer.commenters = ""
+    lexer.whitespace_split = True
     try:
-        words = shlex.split(command)
+        words = list(lexer)
     except ValueError:
         return False
+    if any(word and not word.strip(_OPERATORS) for word in words):
+        return False  # a line of the person's own that calls us among other things
     is_ours = any(
         word.replace("\\", "/").rsplit("/", 1)[-1] in ("memory-pipeline", "memory_pipeline") for word in words
     )

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from memory_pipeline.errors import HookError
+from memory_pipeline.hooks.places import read_file
 
-#: The first one that is there is read by Codex.
+#: Codex reads the first of them in which something stands.
 FILES: Sequence[str] = ("AGENTS.override.md", "AGENTS.md")
 _BEGIN = b"<!-- memory-pipeline: begin; `memory-pipeline hooks uninstall codex` takes this block out -->"
 _END = b"<!-- memory-pipeline: end -->"
@@ -24,9 +25,24 @@ _COMMAND = re.compile(rb"^    (\S[^\r\n]*)\r?$", re.MULTILINE)
 
 
 def file_in(home: Path) -> Path:
-    """Return the file that Codex reads its instructions from, whether or not it is there yet."""
-    there = (home / name for name in FILES if (home / name).exists())
-    return next(there, home / FILES[-1])
+    """Return the file that Codex reads the person's instructions from, whether or not it is there yet.
+
+    Our block is not theirs: alone in a file it would hide what stands in the other one.
+    """
+    return next((home / name for name in FILES if _says_something(home / name)), home / FILES[-1])
+
+
+def files_besides(chosen: Path) -> list[Path]:
+    """Return the other files, in which a block of an earlier day may stand."""
+    return [chosen.with_name(name) for name in FILES if name != chosen.name]
+
+
+def _says_something(path: Path) -> bool:
+    try:
+        content = read_file(path)
+    except HookError:
+        return True  # whoever asks for it next is told why
+    return bool(_BLOCK.sub(b"", content or b"").strip())
 
 
 def install(content: bytes | None, command: str, *, place: str) -> bytes:

@@ -32,7 +32,7 @@ from memory_pipeline.phase2.baseline import read_workspace_file
 from memory_pipeline.phase2.layout import MEMORY_FILE, SUMMARY_FILE
 from memory_pipeline.phase2.render import as_bytes, render_handbook
 from memory_pipeline.phase2.wording import condition_from, statement_from
-from memory_pipeline.recall.context import Asked, Context, give_context
+from memory_pipeline.recall.context import Asked, Context, check_thread_id, give_context
 from memory_pipeline.recall.here import scope_of_folder
 from memory_pipeline.recall.search import search
 from memory_pipeline.recall.usage import record_uses, use_of
@@ -190,6 +190,8 @@ class Answers:
         return document
 
     def _context(self, asked: MemoryContext) -> Mapping[str, Any]:
+        if asked.thread is not None:
+            check_thread_id(asked.thread)
         with self._looking() as store:
             scopes = self._scopes(store, asked.cwd, thread=asked.thread)
         project = next((scope for scope in scopes or () if scope != USER_SCOPE), None)
@@ -245,13 +247,14 @@ class Answers:
         return {"recorded": [name for _, name in used], "not_known_here": unknown}
 
     def _note(self, asked: NoteMemory) -> Mapping[str, Any]:
-        if not self._config.settings.generate_memories:
-            raise UsageError("the person has switched the making of memories off (settings.generate_memories)")
         if redact(asked.statement).counts or redact(asked.condition).counts:
             raise UsageError("this holds what looks like a secret, so it was not noted; say it without")
         statement, condition = statement_from(asked.statement), condition_from(asked.condition)
         with self._looking() as store:
             scope = self._project(store, asked.cwd)
+            may_generate = in_force_now(self._config, store).may_generate(scope=scope)
+        if not may_generate:
+            raise UsageError("the person has switched the making of memories off here (settings.generate_memories)")
         if scope is None:
             raise UsageError("a note belongs to a project; name the folder of one as cwd")
         forgotten = TombstoneFolder(self._config.tombstones_path).current()

@@ -13,7 +13,7 @@ from functools import cache
 from typing import NamedTuple, Protocol
 
 from memory_pipeline.clock import iso_date
-from memory_pipeline.errors import StoreError
+from memory_pipeline.errors import StoreError, UsageError
 from memory_pipeline.kinds import PROJECT_SCOPE_PREFIX, STATED_KINDS, USER_SCOPE, EntryKind
 from memory_pipeline.recall.here import Recalling, scope_of_folder
 from memory_pipeline.recall.weight import weight_of
@@ -33,6 +33,7 @@ _MOST_MATCHES = 200
 _STATEMENT_CHARS = 400
 _CONDITION_CHARS = 200
 _SCOPE_CHARS = 120
+_MOST_ID_CHARS = 200
 #: No line takes fewer.
 _LEAST_LINE_TOKENS = 8
 #: What best matches the task counts so much more than the same without a task.
@@ -95,6 +96,16 @@ class GivesContext(Recalling, Protocol):
         ...
 
 
+def check_thread_id(thread_id: str) -> None:
+    """Refuse what can be no session's id.
+
+    Raises:
+        UsageError: it is too long, or holds what does not print.
+    """
+    if len(thread_id) > _MOST_ID_CHARS or not thread_id.isprintable():
+        raise UsageError(f"the id of a session has at most {_MOST_ID_CHARS} characters, all of them printable")
+
+
 def give_context(
     store: GivesContext,
     asked: Asked,
@@ -140,7 +151,7 @@ def give_context(
             now=now,
             thread_id=asked.thread_id,
             may_repeat=may_repeat,
-            cwd=folder_of(asked.cwd),
+            cwd=_written(folder_of(asked.cwd)),
             scope=context.scope,
             output_format=asked.output_format,
             tokens=context.tokens,
@@ -150,6 +161,11 @@ def give_context(
         on_unrecorded(error)
         return context
     return context if is_first else None
+
+
+def _written(folder: str | None) -> str | None:
+    """Write a folder's name as text: the system allows bytes in it that are none."""
+    return None if folder is None else folder.encode("utf-8", "replace").decode("utf-8")
 
 
 def compose(
@@ -185,7 +201,7 @@ def compose(
         text=text,
         tokens=estimate_tokens(text),
         scope=scope,
-        told=tuple(_masked(told) for one in scopes for told in chosen if told.scope == one),
+        told=tuple(_shown(told) for one in scopes for told in chosen if told.scope == one),
         not_shown=_not_shown(chosen, counts),
     )
 
@@ -281,9 +297,8 @@ def _place(scope: str) -> str:
 
 def _line(told: Told) -> str:
     """Tell one memory on one line, which neither control characters nor tags can change the structure of."""
-    told = _masked(told)
-    said = one_line(told.statement, _STATEMENT_CHARS)
-    condition = one_line(told.condition, _CONDITION_CHARS)
+    told = _shown(told)
+    said, condition = told.statement, told.condition
     verb = _VERBS.get(told.kind)
     if verb is not None:
         said = f'the user {verb}: "{said}"'
@@ -293,6 +308,9 @@ def _line(told: Told) -> str:
     return f"- {when}{said} ({iso_date(told.last_confirmed)}, {one_line(told.memory_id, _SCOPE_CHARS)})"
 
 
-def _masked(told: Told) -> Told:
-    """Mask the secrets that today's rules find: it may have been stored under those of an earlier day."""
-    return told._replace(statement=redact(told.statement).text, condition=redact(told.condition).text)
+def _shown(told: Told) -> Told:
+    """Clean and mask a memory by today's rules: it may have been stored under those of an earlier day."""
+    return told._replace(
+        statement=one_line(redact(told.statement).text, _STATEMENT_CHARS),
+        condition=one_line(redact(told.condition).text, _CONDITION_CHARS),
+    )

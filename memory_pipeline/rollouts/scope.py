@@ -56,6 +56,12 @@ def project_key(cwd: str | None, git_remote: str | None) -> str:
     return _remote_key(git_remote) or plain_path(cwd) or NO_FOLDER
 
 
+def scope_by_remote(place: GitPlace | None) -> str | None:
+    """Give the scope that a repository has by its remote, None where it has none that can be read."""
+    key = _remote_key(place.remote) if place is not None else None
+    return None if key is None else PROJECT_SCOPE_PREFIX + key
+
+
 def find_git(cwd: str | None, *, person_home: str | None = None) -> GitPlace | None:
     """Find the repository around a folder by reading ``.git`` on disk, None when there is none or it is gone.
 

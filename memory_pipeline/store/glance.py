@@ -50,6 +50,11 @@ class Glance:
 
         return read_settings(self._reading)
 
+    def tombstones_met(self) -> str:
+        """Return the digest of the tombstones that the database was last brought in line with; "" for none."""
+        row = self._reading.execute("SELECT digest FROM tombstones_met").fetchone()
+        return str(row["digest"]) if row else ""
+
     def close(self) -> None:
         """Let go of the database."""
         if self._writing is not None:

@@ -6,7 +6,7 @@ Its own small rows, since a task waits for them: loading the records of every ro
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from memory_pipeline.store.search import Search
@@ -39,23 +39,20 @@ class Recalled:
         self._connect = connect
         self._search = Search(connect)
 
-    def scope_with_remote(self, folders: Collection[str]) -> str | None:
-        """Return the scope that the newest log with a git remote gives one of these folders, in their order."""
-        for folder in folders:
-            row = (
-                self._connect()
-                .execute(
-                    """
-                    SELECT scope FROM threads WHERE cwd = ? AND has_remote = 1
-                    ORDER BY updated_at DESC, thread_id DESC LIMIT 1
-                    """,
-                    (folder,),
-                )
-                .fetchone()
+    def scope_with_remote(self, folder: str) -> str | None:
+        """Return the scope that the newest log with a git remote gives a folder, None where there is none."""
+        row = (
+            self._connect()
+            .execute(
+                """
+                SELECT scope FROM threads WHERE cwd = ? AND has_remote = 1
+                ORDER BY updated_at DESC, thread_id DESC LIMIT 1
+                """,
+                (folder,),
             )
-            if row is not None:
-                return str(row["scope"])
-        return None
+            .fetchone()
+        )
+        return None if row is None else str(row["scope"])
 
     def has_scope(self, scope: str) -> bool:
         """Whether anything was ever remembered of a scope."""

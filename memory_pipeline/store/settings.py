@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable
 
-from memory_pipeline.records import SettingRecord
+from memory_pipeline.kinds import SettingRecord
 from memory_pipeline.store.connection import immediate
 
 

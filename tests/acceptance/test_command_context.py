@@ -103,6 +103,26 @@ def test_text_and_json_tell_the_same(shop: Machine) -> None:
     assert ask(shop, "--cwd", SHOP, "--budget-tokens", "40").out == ""
 
 
+@pytest.mark.parametrize("budget", ["4000", "9" * 40, "9" * 400])
+def test_no_budget_is_too_large(shop: Machine, budget: str) -> None:
+    """All that may be told is."""
+    assert "make lint" in ask(shop, "--cwd", SHOP, "--budget-tokens", budget).out
+
+
+def test_a_link_in_the_path_is_followed_before_two_dots_are(shop: Machine) -> None:
+    """As the system does; the text alone would name the shop, which is another project."""
+    for name in ("shop/src", "other/deep"):
+        (shop.root / name).mkdir(parents=True)
+    (shop.root / "shop" / "link").symlink_to(shop.root / "other" / "deep")
+    remember(
+        shop.database,
+        [row(f"m_{name}", f"of the {name}", f"project:{shop.root / name}") for name in ("shop", "other")],
+    )
+    for folder in (f"{shop.root}/shop/link/..", "shop/link/.."):
+        told = ask(shop, "--cwd", folder, cwd=shop.root).out
+        assert ("of the other" in told, "of the shop" in told) == (True, False)
+
+
 def test_another_project_is_given_nothing_of_the_shop(shop: Machine) -> None:
     """Nothing else is remembered here, so nothing is given at all."""
     assert ask(shop, "--cwd", "/home/sam/blog", "--task", "make lint commit") == Ran(code=0, out="", err="")
@@ -115,6 +135,21 @@ def test_what_was_forgotten_is_not_given(shop: Machine) -> None:
     assert shop.run("forget", "--memory", memory["memory_id"], "--yes").code == 0
     assert start(shop, "t2").out == ""
     assert memory["memory_id"] not in str(shop.rows("SELECT memory_ids FROM injections"))
+
+
+def test_what_a_database_that_was_put_back_still_holds_is_not_given_once_forgotten(shop: Machine) -> None:
+    """Nothing is, and the log says so, until a command that may write has taken it out again."""
+    older = shop.database.read_bytes()
+    assert shop.run("forget", "--match", "make lint", "--yes").code == 0
+    for path in shop.state.glob("memory.db*"):
+        path.unlink()
+    shop.database.write_bytes(older)
+    assert start(shop) == Ran(code=0, out="", err="")
+    assert '"fault":"StoreError"' in (shop.state / LOG).read_text(encoding="utf-8").splitlines()[-1]
+    assert "forgotten" in ask(shop, "--cwd", SHOP, "--strict").err
+    assert shop.run("memory", "list").code == 0
+    assert "make lint" not in start(shop).out
+    assert ask(shop, "--cwd", SHOP, "--strict").code == 0
 
 
 def test_the_switch_gives_nothing(shop: Machine) -> None:

@@ -97,3 +97,33 @@ def test_hooks_that_are_switched_off_are_told(machine: Machine) -> None:
     (machine.claude / "settings.json").write_bytes(b'{"disableAllHooks": true}')
     machine.run("hooks", "install", "claude")
     assert "disableAllHooks" in status(machine, "claude")["problem"]
+
+
+def test_an_empty_override_of_codex_does_not_come_to_hide_the_instructions(machine: Machine) -> None:
+    """Codex reads the first of its files in which something stands: our block goes where the person's words are."""
+    (machine.codex / "AGENTS.override.md").write_bytes(b" \n")
+    (machine.codex / "AGENTS.md").write_bytes(b"Prefer uv.\n")
+    before = contents(machine.codex)
+    assert machine.run("hooks", "install", "codex").code == 0
+    assert (machine.codex / "AGENTS.override.md").read_bytes() == b" \n"
+    assert (machine.codex / "AGENTS.md").read_bytes().startswith(b"Prefer uv.\n")
+    assert status(machine, "codex")["state"] == "installed"
+    assert machine.run("hooks", "uninstall", "codex").code == 0
+    assert contents(machine.codex) == before
+
+
+@pytest.mark.parametrize("then", ["uninstall", "install"])
+def test_a_block_that_codex_reads_no_more_is_seen_and_goes(machine: Machine, then: str) -> None:
+    """An override came after it was put into the usual file. It moves, or goes from there."""
+    usual, override = machine.codex / "AGENTS.md", machine.codex / "AGENTS.override.md"
+    usual.write_bytes(b"Prefer uv.\n")
+    assert machine.run("hooks", "install", "codex").code == 0
+    override.write_bytes(b"Today: pip.\n")
+    told = status(machine, "codex")
+    assert (told["state"], str(usual) in told["problem"]) == ("absent", True)
+    assert str(usual) in machine.run("hooks", then, "codex", "--print").out
+    assert machine.run("hooks", then, "codex").code == 0
+    assert usual.read_bytes() == b"Prefer uv.\n"
+    assert (override.read_bytes() == b"Today: pip.\n") is (then == "uninstall")
+    told = status(machine, "codex")
+    assert (told["state"], told["problem"]) == ("absent" if then == "uninstall" else "installed", None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -114,3 +115,21 @@ def test_what_is_set_for_the_whole_beats_the_file_and_that_is_told(machine: Mach
     assert (machine.root / "config.toml").read_bytes() == before
     assert "gates.idle_seconds of the file does not count" in machine.run("doctor", "--offline").out
     assert machine.run("settings", "unset", "gates.idle_seconds", "--json").document["origin"] == "config file"
+
+
+def test_a_folder_whose_name_is_no_text_is_refused_with_its_reason(machine: Machine) -> None:
+    """No log can name it, so nothing set for it would ever hold."""
+    folder = machine.elsewhere / os.fsdecode(b"\xff")
+    folder.mkdir()
+    ran = machine.run("settings", "set", "settings.use_memories", "off", "--project", str(folder))
+    assert (ran.code, "is no text" in ran.complaint) == (2, True)
+
+
+def test_what_is_set_for_a_folder_through_a_link_is_set_for_where_it_leads(machine: Machine) -> None:
+    """As sessions in it are known."""
+    (machine.elsewhere / "plain").mkdir()
+    (machine.elsewhere / "link").symlink_to(machine.elsewhere / "plain")
+    ran = machine.run(
+        "settings", "set", "settings.use_memories", "off", "--project", str(machine.elsewhere / "link"), "--json"
+    )
+    assert ran.document["scope"] == f"project:{os.path.realpath(machine.elsewhere / 'plain')}"

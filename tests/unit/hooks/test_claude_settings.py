@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from typing import Any
 
 import pytest
@@ -177,3 +178,22 @@ def test_a_switch_that_turns_all_hooks_off_is_seen() -> None:
     """So that the status can tell why nothing is given."""
     assert are_hooks_off(b'{"disableAllHooks": true}', place=PLACE)
     assert not are_hooks_off(b'{"disableAllHooks": false}', place=PLACE)
+
+
+@pytest.mark.parametrize(
+    "own",
+    [f"date && {COMMAND}", f"{COMMAND} | tee /tmp/log", f"{COMMAND}; date", f"({COMMAND})", f"{COMMAND} > /dev/null"],
+)
+def test_a_line_of_the_persons_own_that_calls_us_among_other_things_stays(own: str) -> None:
+    """It does more than our hook, so it is neither brought up to date nor taken out."""
+    content = json.dumps({"hooks": {EVENT: [{"hooks": [{"type": "command", "command": own}]}]}}).encode()
+    installed = put_in(content)
+    assert own in json.dumps(json.loads(installed))
+    assert take_out(installed) == content
+
+
+@pytest.mark.parametrize("program", ["/opt/a b/memory-pipeline", "/opt/a&b/memory-pipeline", "/opt/#1/memory-pipeline"])
+def test_a_program_in_a_folder_with_an_odd_name_is_known(program: str) -> None:
+    """Its command has that quoted."""
+    command = shlex.join([program, "context", "--format", "claude-hook"])
+    assert take_out(put_in(b"{}", command)) == b"{}"

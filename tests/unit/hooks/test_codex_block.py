@@ -72,3 +72,10 @@ def test_the_file_that_codex_reads_is_chosen(tmp_path: Path) -> None:
     assert file_in(tmp_path).name == "AGENTS.md"
     (tmp_path / "AGENTS.override.md").write_text("x", encoding="utf-8")
     assert file_in(tmp_path).name == "AGENTS.override.md"
+
+
+@pytest.mark.parametrize("override", [b"", b"\n \n", install(None, COMMAND, place=PLACE)])
+def test_a_file_without_words_of_the_person_is_not_read_before_the_other(tmp_path: Path, override: bytes) -> None:
+    """Codex passes an empty one over; with nothing but our block in it, it would hide the other."""
+    (tmp_path / "AGENTS.override.md").write_bytes(override)
+    assert file_in(tmp_path).name == "AGENTS.md"

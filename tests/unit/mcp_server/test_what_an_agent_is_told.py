@@ -143,3 +143,38 @@ def test_input_is_read_in_lines_whatever_arrives_at_once(tmp_path: Path, tail: b
         lines = StandardInput(stream.fileno())
         lengths = [len(line) for line in iter(lines.next_line, None)]
     assert lengths == [7, 0, 600_008, 7]
+
+
+@pytest.mark.parametrize("scope", [None, "here"])
+def test_a_note_is_refused_where_the_making_of_memories_is_switched_off(tmp_path: Path, scope: str | None) -> None:
+    """By a command, for the whole or for the project; elsewhere, and switched on again, it is taken."""
+    world = World(tmp_path)
+    (tmp_path / "p1" / ".git").mkdir(parents=True)
+    (tmp_path / "p1" / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
+    world.run()
+    target = None if scope is None else f"project:{tmp_path / 'p1'}"
+    server = answers(world, 1, allow_notes=True)
+    with App(world.config, clock=world.clock) as app:
+        app.settings().set("settings.generate_memories", False, scope=target)
+    text, is_error = server.call("note_memory", {"statement": "The tests need Redis."})
+    assert (is_error, "generate_memories" in text) == (True, True)
+    with App(world.config, clock=world.clock) as app:
+        assert not app.store.drafts.every()
+        app.settings().unset("settings.generate_memories", scope=target)
+    text, is_error = server.call("note_memory", {"statement": "The tests need Redis."})
+    assert (is_error, "Redis" in text) == (False, True)
+    world.close()
+
+
+@pytest.mark.parametrize("thread", ["a\nb", "\x1b[31m", "\u202e", "\u200b"])
+def test_what_can_be_no_id_of_a_session_is_refused(projects: World, thread: str) -> None:
+    """It would be written down, and shown."""
+    text, is_error = answers(projects, 3).call("memory_context", {"thread": thread})
+    assert (is_error, "printable" in text) == (True, True)
+
+
+def test_a_folder_with_too_long_a_name_is_of_no_project(projects: World) -> None:
+    """It is no fault of the state folder's."""
+    text, is_error = answers(projects, 3).call("memory_context", {"cwd": "/" + "a" * 5000})
+    assert not is_error
+    assert [one["scope"] for one in json.loads(text)["memories"]] == [USER_SCOPE]

@@ -244,4 +244,5 @@ def test_nothing_that_is_remembered_leaves_its_line_or_closes_the_frame(tmp_path
     said = found.text.replace("\n", "")
     assert not [character for character in said if unicodedata.category(character) in ("Cc", "Zl", "Zp")]
     assert not set(said) & set("\u202e\u200b\u2066\ufeff\U000e0041")
+    assert all(text in found.text for told in found.told for text in (told.statement, told.condition))
     assert len([line for line in lines if line.startswith("- ")]) == 2
