@@ -36,6 +36,8 @@ _SCOPE_CHARS = 120
 _MOST_ID_CHARS = 200
 #: No line takes fewer.
 _LEAST_LINE_TOKENS = 8
+#: After so many that do not fit any more, no shorter one of the scope is looked for.
+_MOST_TOO_LONG = 8
 #: What best matches the task counts so much more than the same without a task.
 _TASK_WEIGHT = 3.0
 #: What the person said, or pinned, is worth more to a task than what a session came upon.
@@ -244,15 +246,19 @@ def _choose(ranked: Sequence[Told], scopes: Sequence[str], line_of: Callable[[To
     own = dict.fromkeys(scopes, int(room * _OWN_PART))
     chosen: set[str] = set()
     for is_own_part in (True, False):
+        too_long = dict.fromkeys(scopes, 0)
         for told in ranked:
             limit = min(room, own[told.scope]) if is_own_part else room
-            if told.memory_id in chosen or limit < _LEAST_LINE_TOKENS:
+            is_full = limit < _LEAST_LINE_TOKENS or too_long[told.scope] >= _MOST_TOO_LONG
+            if told.memory_id in chosen or is_full:
                 continue
             cost = estimate_tokens(line_of(told))
             if cost <= limit:
                 chosen.add(told.memory_id)
                 room -= cost
                 own[told.scope] -= cost
+            else:
+                too_long[told.scope] += 1
     return [told for told in ranked if told.memory_id in chosen]
 
 
