@@ -199,7 +199,8 @@ _TELLS_CAUSE = re.compile(
     re.IGNORECASE,
 )
 _TELLS_REMEDY = re.compile(
-    r"\b(?:fix\w*|cured?|helped|did (?:it|the trick)|does it|after|chang\w+|replac\w+|add\w*|remov\w+|mov\w+|set|solved|so i|i (?!looked|checked"
+    r"\b(?:fix\w*|cured?|helped|did (?:it|the trick)|does it"
+    r"|after|chang\w+|replac\w+|add\w*|remov\w+|mov\w+|set|solved|so i|i (?!looked|checked"
     r"|read)\w+(?:ed|t|ade?|an)\b|now)\b"
     r"|解决|修复|改|换|加|之后",
     re.IGNORECASE,
