@@ -452,7 +452,7 @@ def test_half_a_bracket_is_no_part_of_a_statement() -> None:
     ],
 )
 def test_prompt_that_begins_with_a_word_of_code_is_no_code(prompt: str, text: str) -> None:
-    """ "from" and "class" begin lines of programs, and rules."""
+    """Lines of programs begin with "from" and "class", and so do rules."""
     assert text in [each.text for each in find_directions(prompt)]
 
 
