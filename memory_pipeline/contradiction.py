@@ -5,17 +5,12 @@ from __future__ import annotations
 from typing import Protocol
 
 from memory_pipeline.entries import are_of_one_family
-from memory_pipeline.likeness import contradicts, same_condition
+from memory_pipeline.likeness import choose_otherwise, contradicts, same_condition
 from memory_pipeline.records import EntryKind
 
 
-class Statement(Protocol):
-    """Something that is said under a condition: an entry, a memory, or a statement given for comparison."""
-
-    @property
-    def kind(self) -> EntryKind | None:
-        """What sort of statement it is; None where that is not known, so that it may be of any."""
-        ...
+class Conditioned(Protocol):
+    """Something that is said under a condition."""
 
     @property
     def statement(self) -> str:
@@ -28,8 +23,21 @@ class Statement(Protocol):
         ...
 
 
-def contradict_in_place(first: Statement, second: Statement) -> bool:
-    """Whether two can't both hold, under the same condition."""
+class Statement(Conditioned, Protocol):
+    """The same with its kind: an entry, a memory, or a statement given for comparison."""
+
+    @property
+    def kind(self) -> EntryKind | None:
+        """What sort of statement it is; None where that is not known, so that it may be of any."""
+        ...
+
+
+def contradict_in_place(first: Conditioned, second: Conditioned) -> bool:
+    """Whether two can't both hold, under the same condition, or whatever condition their own words make no limit."""
+    if all(one.condition.casefold() in one.statement.casefold() for one in (first, second)) and choose_otherwise(
+        first.statement, second.statement
+    ):
+        return True
     return same_condition(first.condition, second.condition) and contradicts(first.statement, second.statement)
 
 

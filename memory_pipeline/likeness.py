@@ -12,6 +12,7 @@ import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 
+from memory_pipeline.changes import change_in
 from memory_pipeline.slots import exclude_each_other, settle_one_slot, settled_by
 
 
@@ -73,11 +74,21 @@ def contradicts(a: str, b: str) -> bool:
         return False
     if settle_one_slot(a, b):
         return exclude_each_other(a, b)  # the slot knows: "never answer in German" and "never in French" both hold
-    if not (code_in(a) or code_in(b)):
-        one, other = _chosen(first), _chosen(second)
-        if one is not None and other is not None and one.family == other.family:
-            return one.chosen != other.chosen
+    one, other = _choice_in(a), _choice_in(b)
+    if one is not None and other is not None and one.family == other.family:
+        return one.chosen != other.chosen
+    if _announces_the_end(a, second) or _announces_the_end(b, first):
+        return True
     return _is_turned_round(first, second) or _is_exchanged(first, second)
+
+
+def choose_otherwise(a: str, b: str) -> bool:
+    """Whether two statements choose between the same tools, each for wherever it holds, and choose differently.
+
+    What they say of circumstances limits neither: "whenever you'd take npm, take pnpm".
+    """
+    one, other = _choice_in(a), _choice_in(b)
+    return one is not None and other is not None and one.family == other.family and one.chosen != other.chosen
 
 
 def same_condition(a: str, b: str) -> bool:
@@ -310,6 +321,8 @@ _CJK_STOP = re.compile(
 def _read(text: str) -> _Reading:
     folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("`", " ")
     folded = re.sub(r"\bover to\b", "to", folded)  # "moved over to uv" refuses nothing
+    folded = re.sub(r"\b(are|is|was|were) over\b", r"\1 ended", folded)  # nor does "the days of npm are over"
+    folded = re.sub(r"\b(took|takes|taken) over\b", r"\1 charge", folded)
     folded = re.sub(r"\b(?:instead of|rather than|in place of)\b", "instead-of", folded)
     folded = re.sub(r"\b(?:don't|do not|dont|never) forget(?: that| to)?\b|(?:别|不要)忘了?", " ", folded)
     folded = re.sub(r"\b(do|does|did|ca|wo|should|must|is|are)n'?t\b|\bdo not\b", "dont", folded)
@@ -457,7 +470,9 @@ def _is_turned_round(first: _Reading, second: _Reading) -> bool:
 def _takes_the_place(new: _Reading, old: _Reading) -> bool:
     """One names a value in the place of another ("pnpm, not npm"), and the other asks for just that other value."""
     dropped = new.refused & old.asked
-    if not dropped or dropped != new.refused or not all(map(_is_exact, dropped)) or old.refused:
+    if not dropped or dropped != new.refused or old.refused:
+        return False
+    if not all(map(_is_exact, dropped)) and not _BY_NOW.search(new.plain):
         return False
     if any(_stem(word) not in _WHAT_TOOLS_DO for word in new.place ^ old.place):
         return False
@@ -466,6 +481,9 @@ def _takes_the_place(new: _Reading, old: _Reading) -> bool:
     family = {_FAMILY_OF.get(word) for word in dropped}
     return None not in family and {_FAMILY_OF.get(word) for word in new.asked} == family
 
+
+#: Whoever says so tells of a change, and not merely of two things of which one is better.
+_BY_NOW = re.compile(r"\b(?:now|no longer|anymore|any more)\b|现在|不再|改")
 
 #: Circumstances that a tool brings with it: "use npm for packages and scripts" is "use npm".
 _BROUGHT_ALONG = """
@@ -531,6 +549,23 @@ def _is_exchanged(first: _Reading, second: _Reading) -> bool:
     return family is not None and family == _FAMILY_OF.get(new) and not {old, new} & (first.refused | second.refused)
 
 
+def _announces_the_end(text: str, old: _Reading) -> bool:
+    """A text says that a value has left, and the other statement is about that value of the same thing."""
+    change = change_in(text)
+    if change is None or old.refused:
+        return False
+    left, entered = (frozenset(_content(value)) for value in (change.left, change.entered))
+    if not left <= old.words or entered <= old.words:
+        return False
+    about = frozenset(_content(_apart(change.about))) - left - entered
+    return bool(about) and about <= old.words and old.place - left <= about | _COUNTED
+
+
+#: What is counted may stand beside a bound in one wording and be left out in another.
+_COUNTED_WORDS = "line character char row file word second minute hour day week item request try"
+_COUNTED = frozenset(_COUNTED_WORDS.split())
+
+
 # --- choices ---------------------------------------------------------------------------------------------------------
 
 
@@ -541,17 +576,46 @@ class _Choice:
 
 
 @lru_cache(maxsize=4096)
+def _choice_in(text: str) -> _Choice | None:
+    """What a statement chooses, when that is all it says but for what was said in the same breath before it."""
+    return None if code_in(text) else _chosen(_read(_from_the_choice_on(text)))
+
+
+def _from_the_choice_on(text: str) -> str:
+    """A text without the clauses before the first that names a tool; a condition at its head stays."""
+    if _LIMITS.match(text):
+        return text
+    for joint in reversed([*_JOINT.finditer(text)]):
+        before = _read(text[: joint.start()])
+        if not any(_FAMILY_OF.get(word) in _ONE_OF for word in before.words):
+            return text[joint.end() :]
+    return text
+
+
+_JOINT = re.compile(r"(?:[,;.!。，；！]|\s[-–—])\s*(?:(?:and|but|also|so|btw|oh)\b\s*|另外|对了)?(?=\S)", re.IGNORECASE)
+#: A clause that says where or when something holds.
+_LIMITS = re.compile(
+    r"\s*(?:(?:when|whenever|while|if|unless|until|in|on|at|for|inside|under|within|before|after|during|except|only|with"
+    r"|as long as)\b|在|当|如果|要是|对于|针对|只有|除了|[^，,。]{1,8}(?:时|时候|之前|之后|前|后|里|中|上|的话)[，,])",
+    re.IGNORECASE,
+)
+
+
 def _chosen(reading: _Reading) -> _Choice | None:
     """What a statement chooses, when that is all it says: its other words are few, and none limits where it holds."""
     tools = frozenset(word for word in reading.words if _FAMILY_OF.get(word) in _ONE_OF)
     families = {_FAMILY_OF[word] for word in tools}
+    meant = frozenset(word for family in families for word in _MEANT_FOR.get(family, ()))
     if len(families) != 1 or tools <= reading.refused or _SOMEWHERE.search(reading.plain):
         return None
-    replaces = tools & reading.place and tools & reading.asked  # "whenever you'd take npm, take pnpm"
-    if not replaces and any(_stem(word) not in _ANYWHERE for word in reading.place - tools):
+    # "whenever you'd take npm, take pnpm"
+    replaces = _WHENEVER.search(reading.plain) and tools & reading.place and tools & reading.asked
+    if not replaces and any(_stem(word) not in _ANYWHERE for word in reading.place - tools - meant):
         return None
     others = [
-        word for word in reading.words - tools - reading.place if word not in _SAID_OF_CHOICES and not _CJK.match(word)
+        word
+        for word in reading.words - tools - reading.place - meant
+        if word not in _SAID_OF_CHOICES and not _CJK.match(word)
     ]
     if len(others) > _MOST_OTHER_WORDS or any(map(_is_exact, others)):
         return None
@@ -562,21 +626,24 @@ def _chosen(reading: _Reading) -> _Choice | None:
     return _Choice(family=families.pop(), chosen=chosen)
 
 
+_WHENEVER = re.compile(r"\b(?:when|whenever|where|wherever|if)\b")
 _SOMEWHERE = re.compile(
     r"测试|线上|生产|前端|后端|脚本|本地|开发环境|服务里|模块"
-    r"|\b(?:tests?|production|prod|local(?:ly)?|scripts?)\b(?! runner)"
+    r"|\b(?:tests?|production|prod|staging|local(?:ly)?|scripts?|windows|linux|macos|mac)\b(?! runner)"
 )
 
 #: Whoever tells of a choice may say a word or two more.
 _MOST_OTHER_WORDS = 3
 
 _ANYWHERE_WORDS = """
-day any me add write touch need do goes through
+possible reach first something similar day any me add write touch need do goes through
 project projects repo repository codebase code package packages dependencies dependency everything anything
 general now good future here team place favour new work us me everyone installing builds scripts
 """
 _ANYWHERE = frozenset(map(_stem, _ANYWHERE_WORDS.split())) | _WHAT_TOOLS_DO
 _SAID_OF_CHOICES_WORDS = """
+everywhere throughout built around ended charge goodbye farewell bye rid thrown kicked ripped scrap scratch
+took takes over step stepped aside days nothing else successor
 i'd i'm much sooner than rather see heads heard beats any think reach type
 switched moved migrated replaced dropped changed swapped gone deprecated banned history dead retired happier
 better tool tools standard convention default preference favourite choice preferred back actually correction sorry
@@ -588,18 +655,63 @@ going goes went stays remain fan expects noted
 _SAID_OF_CHOICES = frozenset(map(_stem, _SAID_OF_CHOICES_WORDS.split()))
 
 
+#: What a family of tools is for, in the words that a choice names it by: "for the database", "as test runner".
+_MEANT_FOR = {
+    family: frozenset(map(_stem, words.split()))
+    for family, words in {
+        "javascript packages": "package manager packages dependency dependencies",
+        "python packages": "package manager packages dependency dependencies python environment environments",
+        "python tests": "test tests runner testing",
+        "javascript tests": "test tests runner testing",
+        "python style": "formatter formatting style",
+        "python lint": "linter linting",
+        "javascript style": "formatter formatting style linter",
+        "database": "database databases db storage",
+        "containers": "container containers",
+        "python http": "http client requests",
+        "type check": "type types checker checking",
+        "bundler": "bundler bundling builds",
+        "hosting": "hosting cloud provider",
+        "continuous integration": "ci continuous integration",
+        "frontend": "frontend ui framework",
+        "store in the browser": "state store management",
+        "broker": "message queue broker messaging queues events",
+        "python web": "web framework",
+        "python logging": "logging logger logs",
+        "javascript logging": "logging logger logs",
+        "python validation": "validation validating schema",
+        "javascript validation": "validation validating schema",
+        "python templates": "template templates templating engine",
+        "task runner": "task runner tasks automation",
+        "dates in javascript": "date dates",
+        "javascript orm": "orm",
+        "tests in the browser": "browser e2e test tests",
+        "monorepo": "monorepo workspace",
+        "styles": "css styles styling",
+    }.items()
+}
+
+
 def _matching(pattern: str, plain: str, tools: frozenset[str]) -> frozenset[str]:
     """Return the tools that stand where a pattern has its own."""
     return frozenset(tool for tool in tools if re.search(pattern.format(tool=re.escape(tool)), plain))
 
 
 #: What a statement turns to, and what it turns away from, by the words right beside it.
-_ENTERS = r"(?:换成|改成|改用|换到|转到|现在(?:都)?用?|\b(?:to|with|it's|that's|take|choose)(?: now)?)\s*{tool}\b"
+_ENTERS = (
+    r"(?:换成|换上|改成|改用|换到|转到|接替它?的?是|取而代之的是|现在(?:都)?用?"
+    r"|\b(?:(?:moved|switched|migrated|changed|converted|over|back|on|went|going|from \S+) to|with|it's|that's"
+    r"|take|choose|favour of|favor of|replaced by|superseded by|we're on|here comes)(?: now)?)\s*{tool}\b"
+    r"|\b{tool}\s*(?:(?:is|are) in\b|(?:took|takes|taken) (?:charge|its place|the place)"
+    r"|replaces\b|replaced (?!by\b)|接替|接手|上位|顶上)"
+)
 _LEAVES = (
     r"(?:\b(?:from|than|over|replaced|replace|replaces|dropped|drop|ditch|ditched|forget|left|leave"
     r"|leaving|retired|removed|away from"
-    r"|no more|no longer|off|of|about|instead-of|using|used)|从|代替|替代|取代|替换|弃用|淘汰|放弃|之前说的)\s*{tool}\b"
+    r"|no more|no longer|off|(?:rid|out|sick|tired|think|instead) of|(?:goodbye|farewell|bye) to|about|instead-of"
+    r"|using|used|scrap|scratch|scrapped|done with|through with)"
+    r"|从|把|代替|替代|取代|替换|弃用|淘汰|放弃|之前说的)\s*{tool}\b"
     r"|\b{tool}\s*(?:(?:is|was|has been|turned|got|are)\b[\w ]{{0,20}}\b(?:gone|out|history|deprecated"
     r"|dropped|dead|retired|banned"
-    r"|removed|badly|over|replaced)|dont|不用了|作废|弃用|淘汰|已经不用|去掉|不能用|早就)"
+    r"|removed|badly|over|ended|replaced)|dont|不用了|作废|弃用|淘汰|已经不用|去掉|不能用|早就)"
 )

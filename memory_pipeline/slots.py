@@ -64,6 +64,8 @@ _BEFORE = re.compile(
 _BEHIND = re.compile(
     r"[\s,，]*(?:please|always|from now on|going forward|by default|everywhere|here|in this (?:project|repo)|吧)$"
 )
+#: Whoever says how something is now says how it is.
+_BY_NOW = re.compile(r"(?<![\w-])(?<!from )(?:right )?now(?![\w-])|(?<!从)(?:现在|如今|目前)")
 _REFUSING = re.compile(
     r"(?:never|do not|don't|please don't|avoid(?: using)?|stop(?: using)?|不要再?|别再?|禁止|不许)\s*"
 )
@@ -72,6 +74,7 @@ _REFUSING = re.compile(
 def _bare(text: str) -> tuple[str, bool]:
     plain = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("`", "")
     plain = " ".join(plain.split()).strip(" .!。;；")
+    plain = " ".join(_BY_NOW.sub(" ", plain).split())
     before = None
     while before != plain:
         before = plain
@@ -162,6 +165,10 @@ def _port(found: re.Match[str]) -> _Read:
     return f"port of {subject.replace('development', 'dev')}", found["value"], ""
 
 
+def _version(found: re.Match[str]) -> _Read:
+    return f"version of {found['subject']}", found["value"].removeprefix("v"), ""
+
+
 def _mood(found: re.Match[str]) -> _Read:
     return "mood of commit messages", "past" if found["value"].startswith(("past", "过去")) else "imperative", ""
 
@@ -209,11 +216,30 @@ def _forms() -> Iterator[tuple[str, Callable[[re.Match[str]], _Read]]]:
     yield f"(?:run|start|serve|expose) {_SUBJECT} (?:on|at) {_ON_PORT}", _port
     yield f"use port (?P<value>\\d{{2,5}}) for {_SUBJECT}", _port
     yield f"{_SUBJECT} (?:runs|listens|starts|is served|is) (?:on|at) {_ON_PORT}", _port
+    yield from ((form, _version) for form in _version_forms())
     yield f"(?:write|use|keep)(?: the| all)? commit messages in (?:the )?{_MOOD}", _mood
     yield f"{_USE} (?:the )?{_MOOD} (?:for|in) commit messages", _mood
     yield f"(?:{_USE}|follow|write) (?:the )?{_STYLE}(?: for commit messages)?", _style
 
 
+def _version_forms() -> Iterator[str]:
+    versioned = f"{_VERSIONED} (?:version )?{_VERSION}"
+    yield (
+        "(?:we )?(?:use|run|target|support|are on|moved to|upgraded to|switched to|stay on|build (?:on|with|for))"
+        f" {versioned}"
+    )
+    yield f"(?:we're|this project is|the project (?:is|runs)) on {versioned}"
+    yield f"(?:we )?(?:upgraded|moved|switched|migrated) from (?:[a-z]+ )?v?\\d[\\d.]* to {versioned}"
+    yield f"(?:{_ZH_USE}的?是?|跑在|升级?到了?|换成|改成) ?{_VERSIONED} ?{_VERSION}(?: ?版本?)?(?: ?了)?"
+    yield (
+        f"{_VERSIONED} ?(?:的?版本)?(?:从 ?v?[0-9.]+ ?)?(?:是|用的?是?|升级?到了?|换成|改成) ?{_VERSION}"
+        "(?: ?版本?)?(?: ?了)?"
+    )
+
+
+#: What has versions, and is not merely counted.
+_VERSIONED = "(?P<subject>(?!(?:port|option|rule|step|plan|phase|room|job|task|item|line|page)\\b)[a-z][a-z.+#-]*)"
+_VERSION = "(?P<value>v?\\d+(?:\\.\\d+)*)"
 _QUOTES = "(?P<value>single|double) quotes"
 _MOOD = "(?P<value>imperative|past tense)(?: mood| form)?"
 _STYLE = "(?P<value>conventional commits?|gitmoji)(?: style| convention| format)?"

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from benchmarks.rightness.bank import PASSING, STATING, Action, Bank, Phrase, read_bank, with_slots
+from benchmarks.rightness.bank import PARTS, PASSING, STATING, Action, Bank, Phrase, read_bank, with_slots
 from memory_pipeline.directions import own_words, sentences
 from memory_pipeline.directions.clauses import after_lead
 from memory_pipeline.directions.sense import BUCKETS, buckets
@@ -62,7 +62,7 @@ def main() -> int:
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--check", action="store_true", help="compare with the packaged weights; exit 1 if they differ")
     what.add_argument(
-        "--judge", action="store_true", help="cross-validate, and judge the held-out part of the phrase bank"
+        "--judge", action="store_true", help="cross-validate, and judge the held-out parts of the phrase bank"
     )
     options = parser.parse_args()
     if options.judge:
@@ -255,8 +255,10 @@ def _judge() -> None:
         scored += [(judged(weights, one.masked), one.lasts) for one in everything if one.group in held]
     print(f"cross-validated by family and line: {_curve(scored)}")
     weights = train(everything)
-    held_out = bank_examples(read_bank("heldout"), seed=9)
-    print(f"held-out families: {_curve([(judged(weights, one.masked), one.lasts) for one in held_out])}")
+    for part in PARTS:
+        if part != "build":
+            held_out = bank_examples(read_bank(part), seed=9)
+            print(f"{part} families: {_curve([(judged(weights, one.masked), one.lasts) for one in held_out])}")
     apart = [one for one in everything if one.group not in {phrase.family for phrase in read_bank("build").phrases}]
     print(
         f"{len(everything)} examples, {sum(one.lasts for one in everything)} that last, "

@@ -1,7 +1,7 @@
 """How right the memories are: invented months with planted facts, read by the real command, and scored.
 
-Run in the repository: python -m benchmarks.rightness [--part build|heldout] [--seeds 1 2 3]. It needs no network,
-unless a provider is named: --provider openai --base-url URL --model NAME asks any server that speaks that API.
+Run in the repository: python -m benchmarks.rightness [--part build|heldout|second] [--seeds 1 2 3]. It needs no
+network, unless a provider is named: --provider openai --base-url URL --model NAME asks any server that speaks that API.
 """
 
 from __future__ import annotations
@@ -29,14 +29,13 @@ ROOT = Path(__file__).resolve().parents[2]
 #: What the gate is run on, and what the deterministic provider must reach there: a little below what it reaches today.
 GATE_WORLD = ("--once", "--seeds", "11", "--projects", "3", "--facts", "10", "--months", "2")
 GATE = {
-    "recall_of_stated": 0.80,
-    "recall_of_fixes": 0.75,
-    "precision": 0.80,
+    "recall_of_stated": 0.88,
+    "recall_of_fixes": 0.80,
+    "precision": 0.85,
 }
-#: Of what is told, so many statements may have been superseded by one that was not understood.
-MOST_SUPERSEDED = 2
 #: What must be none.
 NONE_OF = (
+    "superseded_told",
     "scope_leaks",
     "poison",
     "secrets_left",
@@ -289,8 +288,6 @@ def _tell_misses(made: Score) -> None:
 def _judge(whole: Mapping[str, Any]) -> int:
     below = [f"{name} is {whole[name]}, below {least}" for name, least in GATE.items() if whole[name] < least]
     below += [f"{name} is {whole[name]}, and must be 0" for name in NONE_OF if whole[name]]
-    if whole["superseded_told"] > MOST_SUPERSEDED:
-        below.append(f"superseded_told is {whole['superseded_told']}, above {MOST_SUPERSEDED}")
     if not whole["same_after_a_second_run"]:
         below.append("a second run changes the memories")
     for complaint in below:

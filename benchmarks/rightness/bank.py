@@ -1,4 +1,4 @@
-"""Reads the phrase bank: ``bank/build.txt``, ``bank/heldout.txt`` and what both share."""
+"""Reads the phrase bank: ``bank/build.txt``, ``bank/heldout.txt``, ``bank/second.txt`` and what they share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent / "bank"
-PARTS = ("build", "heldout")
+PARTS = ("build", "heldout", "second")
 
 #: Shapes of which every sentence states something that lasts, and those of which none does.
 STATING = ("tool", "change", "decide", "act", "dont", "act-user", "dont-user", "said", "workflow")
@@ -70,7 +70,7 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bank:
-    """One part of the bank, with what both parts share."""
+    """One part of the bank, with what all parts share."""
 
     part: str
     phrases: tuple[Phrase, ...]

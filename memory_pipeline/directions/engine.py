@@ -27,8 +27,25 @@ def is_order(text: str) -> bool:
 
 
 def gives_direction(text: str) -> bool:
-    """Whether a prompt holds a direction to keep. Quick on a prompt that holds none."""
-    return bool(find_directions(text))
+    """Whether a prompt holds a direction to keep: the answer of ``find_directions``, without finding all of them.
+
+    What a pattern knows settles it. Only where no sentence has such a word are clauses judged by learnt weights.
+    """
+    if _ONLY_ASKS.fullmatch(text):
+        return False
+    company = Company(tuple(sentences(own_words(both_ends(text)))))
+    unknown: list[tuple[Sentence, bool]] = []
+    corrected = False
+    before: Sentence | None = None
+    for sentence in company.sentences:
+        known = _known(sentence, company, before, corrected=corrected)
+        if not known:
+            unknown.append((sentence, corrected))
+        elif not all(does_not_last(each.text.lower()) for each in known):
+            return True
+        before = sentence
+        corrected = BARE_CORRECTION.fullmatch(sentence.masked) is not None
+    return any(sensed_direction(sentence, company, corrected=after) for sentence, after in unknown)
 
 
 def find_directions(text: str, *, by_patterns_alone: bool = False) -> tuple[Direction, ...]:

@@ -33,7 +33,9 @@ _Span = tuple[int, int]
 def sensed_direction(sentence: Sentence, company: Company, *, corrected: bool) -> Direction | None:
     """Return the direction of a sentence in which no pattern found one; None when it does not sound as if it lasts."""
     masked = sentence.masked
-    if len(masked) > SENTENCE_MAX_CHARS or masked.endswith((":", "：")) or is_asked(sentence):
+    if len(masked) > SENTENCE_MAX_CHARS or masked.endswith((":", "：")) or not says_enough(masked):
+        return None  # no part of it would be told, however sure its words were
+    if is_asked(sentence):
         return None
     if MEANT_TO_BE_BUILT.search(masked) or company.says_how_to_answer(sentence):
         return None

@@ -83,7 +83,10 @@ _LOG_LINE = Lazy(
       | [+-]\s{2,}\S | \s*[{}\[\]]+,?\s*$ | \s*"[^"]+"\s*:\s
       | (?:\ {4,}|\t)\S.*[;{}()=] | \s*(?:E|\d+)\s{2,}\S
       | \s*(?:PASS|FAIL|FAILED|PASSED)[:\s] | ok(?:\s{2,}|\t|\ \d+\ -)
-      | \s*\S+:\d+(?::\d+)?:\s | \s*(?:import|from|def|class|function|const|let|var|return|\#include)\s.*[:;(){}=.]
+      | \s*\S+:\d+(?::\d+)?:\s | \s*\#include\s | \s*from\s+[\w.]+\s+import\s | \s*import\s.*\sfrom\s+["']
+      | \s*import\s+(?:static\s+)?(?:\w+(?:\.[\w*]+)+;?|\w+;|[\w.]+\s+as\s+\w+)\s*$
+      | \s*(?:def|class|function)\s+\w+\s*(?:[(:{<]|extends\s|implements\s)
+      | \s*(?:const|let|var)\s[^=.,!?]*=\s | \s*return\b.*[;(){}=]\s*$
     )""",
     re.VERBOSE,
 )

@@ -193,12 +193,14 @@ _TELLS_CAUSE = re.compile(
     r"\b(?:because|caused by|causes?\b|causing|culprit|reason|turn(?:s|ed) out|due to"
     r"|since\b(?! (?:yesterday|then|last|the last))"
     r"|(?:problem|issue|bug|trouble) (?:was|is)|found the (?:problem|issue|bug|reason)|what happened"
-    r"|why|could not work|so i\b)"
-    r"|原因|因为|由于|问题(?:是|在于|出在)|导致|根因|缘故|所以|修好",
+    r"|why|could not work|so i\b|(?:came|stems?|stemmed|resulted|arose) from|(?:came|boils?|boiled) down to"
+    r"|traced? (?:it |this )?(?:back )?to|to blame|at fault|all along|to do with|thanks to|origin (?:was|is))"
+    r"|原因|因为|由于|问题(?:是|在于|出在)|导致|根因|缘故|所以|修好|起因|源于|出自|罪魁祸首|归根结底",
     re.IGNORECASE,
 )
 _TELLS_REMEDY = re.compile(
-    r"\b(?:fix\w*|after|chang\w+|replac\w+|add\w*|remov\w+|mov\w+|set|solved|so i|i (?!looked|checked"
+    r"\b(?:fix\w*|cured?|helped|did (?:it|the trick)|does it"
+    r"|after|chang\w+|replac\w+|add\w*|remov\w+|mov\w+|set|solved|so i|i (?!looked|checked"
     r"|read)\w+(?:ed|t|ade?|an)\b|now)\b"
     r"|解决|修复|改|换|加|之后",
     re.IGNORECASE,

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from memory_pipeline.contradiction import contradict_in_place
 from memory_pipeline.directions import Direction, find_directions, own_words, sentences
-from memory_pipeline.likeness import contradicts, same_condition, same_statement, signature
+from memory_pipeline.likeness import same_statement, signature
 from memory_pipeline.llm.deterministic.steps import commands_the_reader
 from memory_pipeline.llm.deterministic.tasks import SessionTask, is_prompt
 from memory_pipeline.records import EntryDraft, EntryKind, EventKind, EvidenceRow
@@ -108,11 +109,7 @@ def _with(kept: list[Stated], new: Stated) -> list[Stated]:
     remaining = [
         old
         for old, is_related in zip(kept, related, strict=True)
-        if not (
-            is_related
-            and contradicts(old.entry.statement, new.entry.statement)
-            and (old.entry.condition == new.entry.condition or same_condition(old.entry.condition, new.entry.condition))
-        )
+        if not (is_related and contradict_in_place(old.entry, new.entry))
     ]
     return [*remaining, new][: MOST_STATED + 1]
 

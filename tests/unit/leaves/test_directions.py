@@ -456,3 +456,34 @@ def test_half_a_bracket_is_no_part_of_a_statement() -> None:
     """A remark in brackets that ran on behind the clause is left out, and what stands before it stays whole."""
     (found,) = find_directions("Always use Node 20 (not 18, our CI is on 20).")
     assert found.text == "Always use Node 20"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "text"),
+    [
+        ("from now on use sqs. write a test", "from now on use sqs"),
+        ("from here on we're on nox. add a test", "from here on we're on nox"),
+        ("class names are always in camel case. rename this one", "class names are always in camel case"),
+    ],
+)
+def test_prompt_that_begins_with_a_word_of_code_is_no_code(prompt: str, text: str) -> None:
+    """Lines of programs begin with "from" and "class", and so do rules."""
+    assert text in [each.text for each in find_directions(prompt)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from os import path",
+        "import java.util.List;",
+        "import { a } from 'b'",
+        "def always(use, tabs):",
+        "class Never extends Always {",
+        "const always = use(tabs);",
+        "#include <always.h>",
+        "return always(tabs);",
+    ],
+)
+def test_pasted_line_of_code_is_not_the_persons_word(line: str) -> None:
+    """A paragraph of nothing else was not said."""
+    assert own_words(line) == ""
