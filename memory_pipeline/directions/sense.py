@@ -34,6 +34,11 @@ def sense(masked: str) -> float:
     return sum(weights[bucket] - 128 for bucket in found) / (_SCALE * math.sqrt(len(found)))
 
 
+def telling_words(masked: str) -> int:
+    """Return how many different words of a clause say how things are meant, whatever they are about."""
+    return len(_TELLING.intersection(_words(masked[:_LONGEST])))
+
+
 #: What a weight of 1 is written as.
 _SCALE = 32.0
 

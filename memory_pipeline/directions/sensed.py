@@ -10,7 +10,7 @@ from memory_pipeline.directions.company import Company
 from memory_pipeline.directions.english import CORRECTION, ORDER, REPORTED, TROUBLE, UNSURE
 from memory_pipeline.directions.lazy import Lazy
 from memory_pipeline.directions.segments import cut
-from memory_pipeline.directions.sense import sense
+from memory_pipeline.directions.sense import sense, telling_words
 from memory_pipeline.directions.statement import Direction, says_enough, state
 from memory_pipeline.directions.words import Sentence
 from memory_pipeline.records import EntryKind
@@ -55,15 +55,23 @@ def sensed_direction(sentence: Sentence, company: Company, *, corrected: bool) -
     ) < SURE_BESIDE_A_REQUEST:
         return None
     kind = _kind_of(clause)
-    if kind is EntryKind.KNOWLEDGE and not (CJK.search(clause) or _STATES.search(clause)):
+    if kind is EntryKind.KNOWLEDGE and not _says_something(clause):
         return None
     correction = corrected or CORRECTION.match(masked) is not None
     return state(sentence, begin, end, kind=kind, correction=correction)
 
 
-#: A fact says how something is or what it does: "interactive notes" says nothing of them.
+def _says_something(clause: str) -> bool:
+    """Whether a clause says how something is, or what it does: "interactive notes" says nothing of them."""
+    return (
+        CJK.search(clause) is not None or _STATES.search(clause) is not None or telling_words(clause) >= _FEWEST_TELLING
+    )
+
+
+#: So many words beside those for things make a sentence of them, whatever its verb is.
+_FEWEST_TELLING = 2
 _STATES = Lazy(
-    r"\b(?:is|isn't|are|aren't|was|were|be|been|has|hasn't|have|haven't|had|do|does|doesn't|did|can|can't|cannot|will"
+    r"[▮\d/]|\b(?:is|isn't|are|aren't|was|were|be|been|has|hasn't|have|haven't|had|do|does|doesn't|did|can|can't|cannot|will"
     r"|won't|would|may|might|needs?|goes|go|lives?|runs?|uses?|sits?|stays?|belongs?|happens?|comes?|means?|takes?"
     r"|expects?|requires?|holds?|keeps?|gets?|works?|starts?|ends?|stands?|depends?|listens?|points?|ships?|covers?"
     r"|wants?|talks?|speaks?|reads?|writes?|breaks?|fails?|moved|dropped|switched|deployed|hosted|stored|written"
