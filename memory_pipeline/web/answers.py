@@ -69,6 +69,16 @@ def not_found(message: str) -> HttpFault:
     return HttpFault(HTTPStatus.NOT_FOUND, "not_found", message)
 
 
+def too_many(wait_seconds: float) -> HttpFault:
+    """Return the answer to whoever asks too often."""
+    return HttpFault(
+        HTTPStatus.TOO_MANY_REQUESTS,
+        "too_many",
+        "too many requests; wait as long as Retry-After says",
+        headers={"retry-after": str(max(1, round(wait_seconds + 0.5)))},
+    )
+
+
 def fault_of(error: Exception) -> HttpFault:
     """Return what a caller is told of an error. Paths of the server stay on the server."""
     if isinstance(error, HttpFault):
