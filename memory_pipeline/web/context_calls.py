@@ -60,8 +60,6 @@ def give_task_context(app: App, call: Call) -> documents.ContextDocument:
         return _nothing(documents.Without.CONTINUED)
     scope = project_scope(app, body.project) if body.project is not None else task.scope if task is not None else None
     goal = body.goal or (task.goal if task is not None else "")
-    if app.store.injections.was_given(thread_id):
-        return _nothing(documents.Without.GIVEN_BEFORE)
     return _given(app, scope=scope, thread_id=thread_id, task=goal, budget_tokens=body.budget_tokens)
 
 
@@ -84,9 +82,12 @@ def _given(
         may_use=lambda _scope: True,  # asked before
         now=app.clock.now(),
         command=lambda words: f"memory-pipeline {words}",
-        on_unrecorded=_note_unrecorded,
+        on_unrecorded=_note_unrecorded if thread_id is None else _give_nothing,
     )
     if context is None:
+        # Looked at afterwards: of two calls at once, the later one learns that the other was given it.
+        if thread_id is not None and app.store.injections.was_given(thread_id):
+            return _nothing(documents.Without.GIVEN_BEFORE)
         return _nothing(documents.Without.NOTHING)
     return documents.ContextDocument(
         context=context.text,
@@ -115,6 +116,10 @@ def _nothing(why: documents.Without) -> documents.ContextDocument:
 
 def _note_unrecorded(error: StoreError) -> None:
     logger.warning("%s", error, extra={"action": "context", "outcome": "not_recorded"})
+
+
+def _give_nothing(error: StoreError) -> None:
+    raise error  # a task that is given what nobody wrote down would be given it again
 
 
 ENDPOINTS = (

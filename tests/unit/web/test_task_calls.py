@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -136,6 +137,22 @@ def test_a_task_that_ends_is_the_same_task(served: Served) -> None:
     _submit(served, status="running", finished_at=None, result="")
     assert _submit(served)["gate"] is None
     assert _run(served)["phase1"]["succeeded"] == 1
+
+
+@pytest.mark.parametrize("status", ["failed", "cancelled", "running"])
+def test_a_task_that_is_not_completed_after_all_teaches_nothing(served: Served, status: str) -> None:
+    """Its memory is no longer told while the task says so, and told again once it is completed."""
+    _submit(served)
+    _run(served)
+    (memory,) = _memories(served, status="active")
+    assert _submit(served, status=status)["gate"] == "not_completed"
+    _run(served)
+    assert _memories(served, status="active") == []
+    assert served.ask("GET", "/context", user="ann", params={"project": PROJECT}).json()["without"] is not None
+    _submit(served)
+    _run(served)
+    (again,) = _memories(served, status="active")
+    assert again["statement"] == memory["statement"]
 
 
 @pytest.mark.parametrize(
@@ -331,6 +348,20 @@ def test_a_task_is_given_its_context_once(served: Served) -> None:
     assert (again["context"], again["without"]) == (None, "given_before")
     assert served.user("ann").config.journal_path.read_bytes() == journal, "the stored tasks are as they were"
     assert all(one["usage_count"] == 0 for one in _memories(served)), "being given is no use"
+
+
+def test_what_can_not_be_written_down_is_not_given_to_a_task(served: Served) -> None:
+    """Else it would be given again; once it can be written down the task gets it."""
+    _submit(served)
+    _run(served)
+    asked = {"project": "git@example.org:sam/shop.git"}
+    with sqlite3.connect(served.user("ann").config.database_path) as database:
+        database.execute("CREATE TRIGGER fails BEFORE INSERT ON injections BEGIN DELETE FROM nowhere; END")
+    answer = served.ask("POST", "/tasks/t3/context", user="ann", json=asked)
+    assert (answer.status_code, code_of(answer)) == (503, "unavailable")
+    with sqlite3.connect(served.user("ann").config.database_path) as database:
+        database.execute("DROP TRIGGER fails")
+    assert served.ask("POST", "/tasks/t3/context", user="ann", json=asked).json()["without"] is None
 
 
 def test_a_continued_task_is_given_nothing(served: Served) -> None:
