@@ -89,11 +89,12 @@ def fault_of(error: Exception) -> HttpFault:
             "damaged",
             "the database is damaged or gone; the next run mends it: POST /users/me/auto-memory/run",
         )
-    if isinstance(error, StoreError):
+    if isinstance(error, StoreError | OSError):
+        what = "the database" if isinstance(error, StoreError) else "a file that this needs"
         return HttpFault(
             HTTPStatus.SERVICE_UNAVAILABLE,
             "unavailable",
-            "the database can't be used now; try again, and look at the server's log",
+            f"{what} can't be used now; try again, and look at the server's log",
             headers={"retry-after": str(_BUSY_SECONDS)},
         )
     if isinstance(error, LockedError):

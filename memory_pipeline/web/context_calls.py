@@ -14,7 +14,7 @@ from memory_pipeline.recall.context import DEFAULT_BUDGET_TOKENS, Asked, Occasio
 from memory_pipeline.records import TASK_THREAD_PREFIX, EntryKind
 from memory_pipeline.web import documents
 from memory_pipeline.web.endpoints import Call, Endpoint
-from memory_pipeline.web.task_calls import Project, TaskId, project_scope, refused
+from memory_pipeline.web.task_calls import Project, TaskId, check_name, project_scope, refused
 
 if TYPE_CHECKING:
     from memory_pipeline.app import App
@@ -52,6 +52,7 @@ def show_context(app: App, call: Call) -> documents.ContextDocument:
 def give_task_context(app: App, call: Call) -> documents.ContextDocument:
     """Give a task the prefix for its first turn, once. The task itself is not changed."""
     body: TaskContextBody = call.body
+    check_name(call.path["task_id"], "the id of a task")
     thread_id = f"{TASK_THREAD_PREFIX}{call.path['task_id']}"
     task = app.submitted_task(thread_id)
     if task is None and body.project is None:

@@ -112,6 +112,9 @@ def _log_fault(error: Exception, fault: HttpFault, name: str) -> None:
     if isinstance(error, MemoryPipelineError):
         logger.error("%s", error, extra=fields)
         return
+    if isinstance(error, OSError):  # a full disk, or a file that is not ours to write: whoever runs the server mends it
+        logger.error("%s: %s", error.filename or "a file", error.strerror or type(error).__name__, extra=fields)
+        return
     # Where it happened, never the error's own message: that may quote what was sent.
     frame = traceback.extract_tb(error.__traceback__)[-1]
     logger.error("internal error: %s in %s, line %s", type(error).__name__, frame.name, frame.lineno, extra=fields)

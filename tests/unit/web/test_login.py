@@ -11,7 +11,7 @@ from served import Served
 
 from memory_pipeline.web.keys import LINK_SECONDS
 from memory_pipeline.web.rates import Rate
-from memory_pipeline.web.sessions import COOKIE, IDLE_SECONDS, SESSION_SECONDS
+from memory_pipeline.web.sessions import COOKIE, IDLE_SECONDS, SESSION_SECONDS, Sessions
 
 
 @pytest.fixture
@@ -72,6 +72,16 @@ def test_wrong_codes_have_to_wait_and_keep_no_right_one_out(tmp_path: Path) -> N
     wrong = [served.client.get("/login", params={"code": f"wrong{number}"}).status_code for number in range(4)]
     assert wrong == [403, 403, 403, 429]
     assert served.client.get("/login", params={"code": code}).status_code == 303
+
+
+def test_however_often_somebody_logs_in_nobody_else_is_logged_out() -> None:
+    """Past what a person opens, their own oldest session ends; all others stay."""
+    sessions = Sessions()
+    of_others = [sessions.begin(f"user{number}", now=0.0) for number in range(500)]
+    of_ann = [sessions.begin("ann", now=1.0) for _ in range(40)]
+    assert all(sessions.find(value, now=2.0) for value in of_others)
+    left = [sessions.find(value, now=2.0) is not None for value in of_ann]
+    assert left == [False] * 20 + [True] * 20
 
 
 @pytest.mark.parametrize(("seconds", "steps"), [(IDLE_SECONDS, 1), (SESSION_SECONDS, 24)])
