@@ -434,7 +434,7 @@ class IndexedThread:
 PAST_LIMIT = "past_limit"
 #: Gates that turn a thread ``gated`` whatever was extracted, and withdraw its entries while they stand; see
 #: ``keeps_words`` for when they don't.
-WITHDRAWING_GATES = frozenset({Gate.DISABLED, Gate.POLLUTED, Gate.OWN_RUN, Gate.SUBAGENT})
+WITHDRAWING_GATES = frozenset({Gate.DISABLED, Gate.POLLUTED, Gate.OWN_RUN, Gate.SUBAGENT, Gate.NOT_COMPLETED})
 
 
 class ClaimOutcome(StrEnum):

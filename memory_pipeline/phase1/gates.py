@@ -96,6 +96,8 @@ def first_gate(thread: IndexedThread, config: Config, conditions: Conditions) ->
         return Gate.OWN_RUN
     if thread.source is Source.SUBAGENT:
         return Gate.SUBAGENT
+    if thread.task_status is not None and thread.task_status is not SubmittedStatus.COMPLETED:
+        return Gate.NOT_COMPLETED
     if not config.settings.generate_memories:
         return Gate.DISABLED  # with its project, or with everything: what it said stays
     if thread.index_error is not None:
@@ -109,8 +111,6 @@ def first_gate(thread: IndexedThread, config: Config, conditions: Conditions) ->
         return Gate.UNREADABLE
     if thread.archived and not gates.include_archived:
         return Gate.ARCHIVED
-    if thread.task_status is not None and thread.task_status is not SubmittedStatus.COMPLETED:
-        return Gate.NOT_COMPLETED
     if thread.task_status is None and thread.source not in gates.sources:
         return Gate.SOURCE
     if thread.prompt_count == 0:

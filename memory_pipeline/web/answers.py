@@ -69,6 +69,16 @@ def not_found(message: str) -> HttpFault:
     return HttpFault(HTTPStatus.NOT_FOUND, "not_found", message)
 
 
+def too_many(wait_seconds: float) -> HttpFault:
+    """Return the answer to whoever asks too often."""
+    return HttpFault(
+        HTTPStatus.TOO_MANY_REQUESTS,
+        "too_many",
+        "too many requests; wait as long as Retry-After says",
+        headers={"retry-after": str(max(1, round(wait_seconds + 0.5)))},
+    )
+
+
 def fault_of(error: Exception) -> HttpFault:
     """Return what a caller is told of an error. Paths of the server stay on the server."""
     if isinstance(error, HttpFault):
@@ -79,11 +89,12 @@ def fault_of(error: Exception) -> HttpFault:
             "damaged",
             "the database is damaged or gone; the next run mends it: POST /users/me/auto-memory/run",
         )
-    if isinstance(error, StoreError):
+    if isinstance(error, StoreError | OSError):
+        what = "the database" if isinstance(error, StoreError) else "a file that this needs"
         return HttpFault(
             HTTPStatus.SERVICE_UNAVAILABLE,
             "unavailable",
-            "the database can't be used now; try again, and look at the server's log",
+            f"{what} can't be used now; try again, and look at the server's log",
             headers={"retry-after": str(_BUSY_SECONDS)},
         )
     if isinstance(error, LockedError):

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from memory_pipeline.errors import MemoryPipelineError
-from memory_pipeline.web.answers import HttpFault, fault_answer, fault_of, json_answer, not_found
+from memory_pipeline.web.answers import HttpFault, fault_answer, fault_of, json_answer, not_found, too_many
 from memory_pipeline.web.endpoints import ID_PATTERN, Call, Endpoint
 from memory_pipeline.web.keys import Keys
 from memory_pipeline.web.openapi import describe
@@ -100,34 +100,26 @@ class Api:
             HttpFault: there is none, it is nobody's, or too many requests came.
             StoreError: the tokens can't be read.
         """
-        address = request.client.host if request.client else ""
-        if self._failures.is_spent(address):
-            raise _too_many(60)
         given = request.headers.getlist("authorization")
         token = given[0][len(_SCHEME) :] if len(given) == 1 and given[0].lower().startswith(_SCHEME) else ""
         name = self._keys.user_of(token) if 0 < len(token) <= _MOST_TOKEN_CHARS else None
         user = self._users.get(name) if name is not None else None
         if user is None:
-            self._failures.take(address)
+            wait = self._failures.take(request.client.host if request.client else "")
+            if wait:
+                raise too_many(wait)
             raise HttpFault(
                 HTTPStatus.UNAUTHORIZED,
                 "unauthorized",
                 "a valid token is needed: Authorization: Bearer TOKEN; `memory-pipeline serve token create` makes one",
                 headers={"www-authenticate": "Bearer"},
             )
+        # Counted after the token was looked at: whoever has the right one does not wait for others of the same
+        # address, such as any page open in a browser there. There is nothing to guess in 256 random bits.
         wait = self._calls.take(user.name)
         if wait:
-            raise _too_many(wait)
+            raise too_many(wait)
         return user
-
-
-def _too_many(wait_seconds: float) -> HttpFault:
-    return HttpFault(
-        HTTPStatus.TOO_MANY_REQUESTS,
-        "too_many",
-        "too many requests; wait as long as Retry-After says",
-        headers={"retry-after": str(max(1, round(wait_seconds + 0.5)))},
-    )
 
 
 def _path_of(request: Request) -> dict[str, str]:

@@ -14,7 +14,7 @@ from memory_pipeline.recall.context import DEFAULT_BUDGET_TOKENS, Asked, Occasio
 from memory_pipeline.records import TASK_THREAD_PREFIX, EntryKind
 from memory_pipeline.web import documents
 from memory_pipeline.web.endpoints import Call, Endpoint
-from memory_pipeline.web.task_calls import Project, TaskId, project_scope, refused
+from memory_pipeline.web.task_calls import Project, TaskId, check_name, project_scope, refused
 
 if TYPE_CHECKING:
     from memory_pipeline.app import App
@@ -52,6 +52,7 @@ def show_context(app: App, call: Call) -> documents.ContextDocument:
 def give_task_context(app: App, call: Call) -> documents.ContextDocument:
     """Give a task the prefix for its first turn, once. The task itself is not changed."""
     body: TaskContextBody = call.body
+    check_name(call.path["task_id"], "the id of a task")
     thread_id = f"{TASK_THREAD_PREFIX}{call.path['task_id']}"
     task = app.submitted_task(thread_id)
     if task is None and body.project is None:
@@ -60,8 +61,6 @@ def give_task_context(app: App, call: Call) -> documents.ContextDocument:
         return _nothing(documents.Without.CONTINUED)
     scope = project_scope(app, body.project) if body.project is not None else task.scope if task is not None else None
     goal = body.goal or (task.goal if task is not None else "")
-    if app.store.injections.was_given(thread_id):
-        return _nothing(documents.Without.GIVEN_BEFORE)
     return _given(app, scope=scope, thread_id=thread_id, task=goal, budget_tokens=body.budget_tokens)
 
 
@@ -84,9 +83,12 @@ def _given(
         may_use=lambda _scope: True,  # asked before
         now=app.clock.now(),
         command=lambda words: f"memory-pipeline {words}",
-        on_unrecorded=_note_unrecorded,
+        on_unrecorded=_note_unrecorded if thread_id is None else _give_nothing,
     )
     if context is None:
+        # Looked at afterwards: of two calls at once, the later one learns that the other was given it.
+        if thread_id is not None and app.store.injections.was_given(thread_id):
+            return _nothing(documents.Without.GIVEN_BEFORE)
         return _nothing(documents.Without.NOTHING)
     return documents.ContextDocument(
         context=context.text,
@@ -115,6 +117,10 @@ def _nothing(why: documents.Without) -> documents.ContextDocument:
 
 def _note_unrecorded(error: StoreError) -> None:
     logger.warning("%s", error, extra={"action": "context", "outcome": "not_recorded"})
+
+
+def _give_nothing(error: StoreError) -> None:
+    raise error  # a task that is given what nobody wrote down would be given it again
 
 
 ENDPOINTS = (

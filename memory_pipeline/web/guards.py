@@ -88,17 +88,19 @@ class Guards:
             raise self._too_large()
 
     def _bounded(self, scope: Scope, receive: Receive) -> Receive:
-        """Return a receive that gives a body up to a size and a time."""
+        """Return a receive that gives a body up to a size, all of it within a time."""
         del scope
+        ends_at: float | None = None
         taken = 0
         is_whole = False
 
         async def bounded() -> Message:
-            nonlocal taken, is_whole
+            nonlocal ends_at, taken, is_whole
             if is_whole:
                 return await receive()  # it waits for whoever asked to go away: that may take long
             try:
-                with anyio.fail_after(self._body_seconds):
+                ends_at = ends_at or anyio.current_time() + self._body_seconds
+                with anyio.fail_after(max(0.0, ends_at - anyio.current_time())):
                     message = await receive()
             except TimeoutError:
                 raise HttpFault(HTTPStatus.REQUEST_TIMEOUT, "too_slow", "the body did not arrive in time") from None
@@ -149,7 +151,12 @@ def _host_name(host: str) -> str:
 
 def _is_foreign(headers: Headers, host: str) -> bool:
     """Whether a browser says that the request comes from a page that is not ours. Programs say nothing of it."""
-    if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+    if is_led_by_another_site(headers):
         return True
     origin = headers.get("origin")
     return origin is not None and origin.lower() not in (f"http://{host}".lower(), f"https://{host}".lower())
+
+
+def is_led_by_another_site(headers: Headers) -> bool:
+    """Whether a browser says that a page that is not ours led it here."""
+    return headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")

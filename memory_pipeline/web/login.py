@@ -13,6 +13,7 @@ from starlette.routing import Route
 from memory_pipeline.clock import Clock
 from memory_pipeline.web.answers import HttpFault
 from memory_pipeline.web.forms import FORM_TOKEN, form_of
+from memory_pipeline.web.guards import is_led_by_another_site
 from memory_pipeline.web.keys import Keys
 from memory_pipeline.web.rates import RateLimit
 from memory_pipeline.web.sessions import COOKIE, SESSION_SECONDS, Session, Sessions
@@ -20,6 +21,10 @@ from memory_pipeline.web.users import User, Users
 
 _MOST_CODE_CHARS = 200
 _NO_LINK = "This link was used already, or is too old. `memory-pipeline serve link` prints a new one, for one login."
+#: Another page could log a person in as somebody else, whose memories they would then write.
+_NOT_OPENED = (
+    "Nobody was logged in, and the link is still good. Copy it into the address bar yourself: no page may follow it."
+)
 
 #: Answers with some words and nothing else, in a given status.
 Tell = Callable[[str, int], Response]
@@ -52,14 +57,15 @@ class Login:
         return (user, session) if user is not None and session is not None else None
 
     async def _login(self, request: Request) -> Response:
-        address = request.client.host if request.client else ""
+        if request.method == "HEAD" or is_led_by_another_site(request.headers):
+            return self._tell(_NOT_OPENED, HTTPStatus.FORBIDDEN)
         code = request.query_params.get("code", "")
-        if self._failures.is_spent(address) or not 0 < len(code) <= _MOST_CODE_CHARS:
+        if not 0 < len(code) <= _MOST_CODE_CHARS:
             return self._tell(_NO_LINK, HTTPStatus.FORBIDDEN)
         name = await run_in_threadpool(self._keys.redeem_link, code, now=self._clock.now())
         if name is None or self._users.get(name) is None:
-            self._failures.take(address)
-            return self._tell(_NO_LINK, HTTPStatus.FORBIDDEN)
+            wait = self._failures.take(request.client.host if request.client else "")
+            return self._tell(_NO_LINK, HTTPStatus.TOO_MANY_REQUESTS if wait else HTTPStatus.FORBIDDEN)
         answer = _to_the_page()
         answer.set_cookie(
             COOKIE,

@@ -49,13 +49,6 @@ class RateLimit:
                 return 0.0
             return (1 - bucket.left) / per_second
 
-    def is_spent(self, name: str) -> bool:
-        """Whether the next request of a name would be too many; counts nothing."""
-        now = self._read_seconds()
-        with self._guard:
-            bucket = self._buckets.get(name)
-            return bucket is not None and bucket.left + (now - bucket.filled_at) * self._rate.per_minute / 60 < 1
-
     def _make_room(self, now: float, per_second: float) -> None:
         """Forget those who may ask for all again; of too many others, the oldest."""
         if len(self._buckets) < _MOST_NAMES:

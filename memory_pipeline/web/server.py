@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp
 
+    from memory_pipeline.web.connections import Connection
+
 logger = logging.getLogger(__name__)
 
 #: What one user may ask for, and how many wrong tokens one address may come with.
@@ -55,6 +57,7 @@ class Parts:
     sessions: Sessions
     work: Work
     clock: Clock
+    calls: RateLimit
     failures: RateLimit
 
 
@@ -85,6 +88,7 @@ def build_server(
         sessions=Sessions(),
         work=Work(clock, stop or threading.Event()),
         clock=clock,
+        calls=RateLimit(calls, read_seconds=read_seconds),
         failures=RateLimit(failures, read_seconds=read_seconds),
     )
     api = Api(
@@ -92,7 +96,7 @@ def build_server(
         users=parts.users,
         keys=parts.keys,
         work=parts.work,
-        calls=RateLimit(calls, read_seconds=read_seconds),
+        calls=parts.calls,
         failures=parts.failures,
     )
     app = Starlette(
@@ -107,13 +111,19 @@ def build_server(
     return Guards(app, hosts={*LOOPBACK_HOSTS, *hosts}, max_body_bytes=max_body_bytes)
 
 
-def run_server(app: ASGIApp, listener: socket.socket, *, stop: threading.Event) -> None:
+def run_server(
+    app: ASGIApp, listener: socket.socket, *, stop: threading.Event, connection: type[Connection] | None = None
+) -> None:
     """Answer requests on a socket until ``stop`` is set; those in flight are answered first.
+
+    ``connection`` is for who knows better how long one may be silent.
 
     Raises:
         ServiceError: the server did not start, or ended by itself.
     """
     import uvicorn
+
+    from memory_pipeline.web.connections import Connection
 
     server = uvicorn.Server(
         uvicorn.Config(
@@ -122,7 +132,7 @@ def run_server(app: ASGIApp, listener: socket.socket, *, stop: threading.Event) 
             access_log=False,
             server_header=False,
             proxy_headers=False,
-            http="h11",
+            http=connection or Connection,
             ws="none",
             lifespan="off",
             limit_concurrency=_MOST_CONNECTIONS,

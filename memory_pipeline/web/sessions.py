@@ -13,8 +13,8 @@ COOKIE = "memory_pipeline_session"
 #: A session ends so long after the login, and after so long without a request, in seconds.
 SESSION_SECONDS = 12 * 3_600.0
 IDLE_SECONDS = 2 * 3_600.0
-#: More than a person opens; past it, the oldest ends.
-_MOST_SESSIONS = 100
+#: More than a person opens; past it, the oldest of the same person ends.
+_MOST_SESSIONS = 20
 _SECRET_BYTES = 32
 
 
@@ -51,8 +51,9 @@ class Sessions:
         session = Session(user=user, form_token=self._draw(_SECRET_BYTES), begun_at=now, seen_at=now)
         with self._guard:
             self._open = {name: one for name, one in self._open.items() if one.is_open(now)}
-            while len(self._open) >= _MOST_SESSIONS:
-                self._open.pop(next(iter(self._open)))
+            of_one = [name for name, one in self._open.items() if one.user == user]
+            for name in of_one[: max(0, len(of_one) + 1 - _MOST_SESSIONS)]:
+                del self._open[name]
             self._open[value] = session
         return value
 

@@ -15,6 +15,7 @@ from memory_pipeline.settings import GENERATE, USE, SettingOrigin
 from memory_pipeline.web import documents
 from memory_pipeline.web.answers import HttpFault
 from memory_pipeline.web.endpoints import Call, Endpoint
+from memory_pipeline.web.task_calls import check_name
 
 if TYPE_CHECKING:
     from memory_pipeline.app import App
@@ -88,6 +89,7 @@ def change_settings(app: App, call: Call) -> documents.SettingsDocument:
 def set_flags(app: App, call: Call) -> documents.FlagsDocument:
     """Switch use and generation on or off for one task, which need not be known yet."""
     task_id = call.path["task_id"]
+    check_name(task_id, "the id of a task")
     thread_id = f"{TASK_THREAD_PREFIX}{task_id}"
     settings = app.settings()
     for name, value in _given(call.body):

@@ -20,6 +20,7 @@ from memory_pipeline.records import (
     SubmittedStatus,
     SubmittedTask,
 )
+from memory_pipeline.redact import redact
 from memory_pipeline.web import documents
 from memory_pipeline.web.answers import HttpFault, not_found
 from memory_pipeline.web.endpoints import Call, Endpoint
@@ -95,7 +96,18 @@ def project_scope(app: App, written: str) -> str:
     named = scope.removeprefix(PROJECT_SCOPE_PREFIX)
     if not _is_said(named):
         raise refused("the project names nothing")
+    check_name(scope, "the project")
     return app.store.threads.scopes_with_remote().get(named, scope)
+
+
+def check_name(name: str, what: str) -> None:
+    """Check that a name can be kept as it is. Masked, the names of two would be one.
+
+    Raises:
+        HttpFault: a secret stands in it.
+    """
+    if redact(name).text != name:
+        raise refused(f"{what} holds what looks like a secret; nothing was kept of it: take another name")
 
 
 def _task_of(app: App, body: TaskBody) -> SubmittedTask:
@@ -107,6 +119,8 @@ def _task_of(app: App, body: TaskBody) -> SubmittedTask:
         raise refused("finished_at is before started_at")
     if not _is_said(body.goal):
         raise refused("the goal says nothing")
+    for name in (body.id, body.parent_task_id, body.continued_from):
+        check_name(name or "", "the id of a task")
     return SubmittedTask(
         task_id=body.id,
         scope=project_scope(app, body.project),

@@ -25,6 +25,8 @@ logger = logging.getLogger(__name__)
 #: How many calls work at once, and how many runs.
 _WORKERS = 8
 _RUNNERS = 2
+#: How many calls of one user work at once: one whose database is held by another program leaves room for the others.
+_WORKERS_OF_ONE = 3
 
 T = TypeVar("T")
 
@@ -38,6 +40,7 @@ class Work:
         self.stop = stop
         self._workers: anyio.CapacityLimiter | None = None
         self._runners: anyio.CapacityLimiter | None = None
+        self._of_one: dict[str, anyio.CapacityLimiter] = {}
         self._guard = threading.Lock()
         self._running: set[str] = set()
 
@@ -51,8 +54,10 @@ class Work:
         """
         if self._workers is None or self._runners is None:
             self._workers, self._runners = anyio.CapacityLimiter(_WORKERS), anyio.CapacityLimiter(_RUNNERS)
-        limiter = self._runners if is_run else self._workers
-        return await anyio.to_thread.run_sync(self._do, user, what, name, is_run, limiter=limiter)
+        if is_run:
+            return await anyio.to_thread.run_sync(self._do, user, what, name, is_run, limiter=self._runners)
+        async with self._of_one.setdefault(user.name, anyio.CapacityLimiter(_WORKERS_OF_ONE)):
+            return await anyio.to_thread.run_sync(self._do, user, what, name, is_run, limiter=self._workers)
 
     def _do(self, user: User, what: Callable[[App], T], name: str, is_run: bool) -> T:
         began = time.monotonic()
@@ -106,6 +111,9 @@ def _log_fault(error: Exception, fault: HttpFault, name: str) -> None:
     fields = {"action": name, "outcome": fault.code}
     if isinstance(error, MemoryPipelineError):
         logger.error("%s", error, extra=fields)
+        return
+    if isinstance(error, OSError):  # a full disk, or a file that is not ours to write: whoever runs the server mends it
+        logger.error("%s: %s", error.filename or "a file", error.strerror or type(error).__name__, extra=fields)
         return
     # Where it happened, never the error's own message: that may quote what was sent.
     frame = traceback.extract_tb(error.__traceback__)[-1]

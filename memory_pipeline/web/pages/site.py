@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from memory_pipeline.web.answers import HttpFault
+from memory_pipeline.web.answers import HttpFault, too_many
 from memory_pipeline.web.forms import form_of
 from memory_pipeline.web.login import Login, check_form
 from memory_pipeline.web.pages import (
@@ -26,6 +26,7 @@ from memory_pipeline.web.pages import (
 )
 from memory_pipeline.web.pages.page import Asked, Elsewhere, Page
 from memory_pipeline.web.pages.rendering import Renderer
+from memory_pipeline.web.rates import RateLimit
 from memory_pipeline.web.sessions import Session
 from memory_pipeline.web.users import User
 from memory_pipeline.web.work import Work
@@ -58,9 +59,11 @@ Answering = Callable[[Request], Awaitable[Response]]
 class Site:
     """Answers requests for pages."""
 
-    def __init__(self, login: Login, work: Work, renderer: Renderer) -> None:
+    def __init__(self, login: Login, work: Work, calls: RateLimit, renderer: Renderer) -> None:
+        """``calls`` bounds what each user may ask for, here and by the interface together."""
         self._login = login
         self._work = work
+        self._calls = calls
         self._renderer = renderer
 
     def routes(self, pages: Sequence[Page]) -> list[Route]:
@@ -74,6 +77,9 @@ class Site:
                 return tell(self._renderer, _NOBODY, HTTPStatus.FORBIDDEN)
             user, session = found
             try:
+                wait = self._calls.take(user.name)
+                if wait:
+                    raise too_many(wait)
                 asked = await _asked_of(request, user, session)
                 return await self._work.do(
                     user, lambda app: self._answer(page, app, asked, session), name=page.name, is_run=page.is_run
@@ -113,7 +119,7 @@ def page_routes(parts: Parts) -> Sequence[BaseRoute]:
     return [
         *login.routes(),
         *(Route(f"/page/{name}", _loaded(name), methods=["GET"]) for name in _STATIC),
-        *Site(login, parts.work, renderer).routes(PAGES),
+        *Site(login, parts.work, parts.calls, renderer).routes(PAGES),
     ]
 
 

@@ -11,7 +11,7 @@ from served import Served
 
 from memory_pipeline.web.keys import LINK_SECONDS
 from memory_pipeline.web.rates import Rate
-from memory_pipeline.web.sessions import COOKIE, IDLE_SECONDS, SESSION_SECONDS
+from memory_pipeline.web.sessions import COOKIE, IDLE_SECONDS, SESSION_SECONDS, Sessions
 
 
 @pytest.fixture
@@ -51,13 +51,37 @@ def test_a_used_link_logs_nobody_in(served: Served) -> None:
     assert "serve link" in again.text
 
 
-def test_codes_can_not_be_tried_out(tmp_path: Path) -> None:
-    """After some wrong codes an address has to wait, with a right one too."""
+@pytest.mark.parametrize(
+    ("method", "headers"),
+    [("HEAD", {}), ("GET", {"sec-fetch-site": "cross-site"}), ("GET", {"sec-fetch-site": "same-site"})],
+)
+def test_a_link_that_nobody_opened_themselves_stays_good(served: Served, method: str, headers: dict[str, str]) -> None:
+    """Neither what looks where a link leads, nor a page that sends a browser there, logs anybody in."""
+    code = served.keys.create_link("owner", now=served.clock.now())
+    answer = served.client.request(method, "/login", params={"code": code}, headers=headers)
+    assert answer.status_code == 403
+    assert "set-cookie" not in answer.headers
+    opened = served.client.get("/login", params={"code": code}, headers={"sec-fetch-site": "none"})
+    assert opened.status_code == 303
+
+
+def test_wrong_codes_have_to_wait_and_keep_no_right_one_out(tmp_path: Path) -> None:
+    """A page open in the same browser can try codes; the person with the right link is let in all the same."""
     served = Served(tmp_path, failures=Rate(at_once=3, per_minute=1), read_seconds=lambda: 0.0)
     code = served.keys.create_link("owner", now=served.clock.now())
-    for number in range(3):
-        assert served.client.get("/login", params={"code": f"wrong{number}"}).status_code == 403
-    assert served.client.get("/login", params={"code": code}).status_code == 403
+    wrong = [served.client.get("/login", params={"code": f"wrong{number}"}).status_code for number in range(4)]
+    assert wrong == [403, 403, 403, 429]
+    assert served.client.get("/login", params={"code": code}).status_code == 303
+
+
+def test_however_often_somebody_logs_in_nobody_else_is_logged_out() -> None:
+    """Past what a person opens, their own oldest session ends; all others stay."""
+    sessions = Sessions()
+    of_others = [sessions.begin(f"user{number}", now=0.0) for number in range(500)]
+    of_ann = [sessions.begin("ann", now=1.0) for _ in range(40)]
+    assert all(sessions.find(value, now=2.0) for value in of_others)
+    left = [sessions.find(value, now=2.0) is not None for value in of_ann]
+    assert left == [False] * 20 + [True] * 20
 
 
 @pytest.mark.parametrize(("seconds", "steps"), [(IDLE_SECONDS, 1), (SESSION_SECONDS, 24)])

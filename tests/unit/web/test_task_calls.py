@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from memory_pipeline.records import EntryDraft, Evidence, ExtractionAnswer, Task
 from memory_pipeline.statements import statement_fault
 
 RUN = "/users/me/auto-memory/run"
+SECRET = "ghp_" + "a1B2c3D4e5" * 4
 LOG = "/users/me/auto-memory-log"
 PROJECT = "project:example.org/sam/shop"
 OTHER_RESULT = "Uploads go through a queue now, which tries each of them until the server has it. " * 4
@@ -138,6 +140,22 @@ def test_a_task_that_ends_is_the_same_task(served: Served) -> None:
     assert _run(served)["phase1"]["succeeded"] == 1
 
 
+@pytest.mark.parametrize("status", ["failed", "cancelled", "running"])
+def test_a_task_that_is_not_completed_after_all_teaches_nothing(served: Served, status: str) -> None:
+    """Its memory is no longer told while the task says so, and told again once it is completed."""
+    _submit(served)
+    _run(served)
+    (memory,) = _memories(served, status="active")
+    assert _submit(served, status=status)["gate"] == "not_completed"
+    _run(served)
+    assert _memories(served, status="active") == []
+    assert served.ask("GET", "/context", user="ann", params={"project": PROJECT}).json()["without"] is not None
+    _submit(served)
+    _run(served)
+    (again,) = _memories(served, status="active")
+    assert again["statement"] == memory["statement"]
+
+
 @pytest.mark.parametrize(
     "goal", ["Let uploads be tried again when the server does not answer", "LET UPLOADS be tried " * 40]
 )
@@ -208,6 +226,54 @@ def test_secrets_are_masked_before_the_journal(served: Served) -> None:
         path for path in served.config.users_path.rglob("*") if path.is_file() and key.encode() in path.read_bytes()
     ]
     assert found == []
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/tasks", task(id=SECRET)),
+        ("/tasks", task(parent_task_id=SECRET)),
+        ("/tasks", task(continued_from=SECRET)),
+        ("/tasks", task(project=f"shop {SECRET}")),
+        ("/tasks/t1/context", {"project": f"shop {SECRET}"}),
+        (f"/tasks/{SECRET}/context", {"project": "shop"}),
+        (f"/tasks/{SECRET}/auto-memory-flags", {"use": False}),
+    ],
+)
+def test_no_secret_is_kept_as_a_name(served: Served, path: str, body: dict[str, Any]) -> None:
+    """A name can't be masked and stay the name of one thing: it is refused, and nothing of it is written."""
+    answer = served.ask("POST", path, user="ann", json=body)
+    assert (answer.status_code, code_of(answer)) == (422, "refused")
+    assert SECRET not in answer.text
+    kept = [one for one in served.config.users_path.rglob("*") if one.is_file()]
+    assert kept
+    assert not [one for one in kept if SECRET.encode() in one.read_bytes()]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "build-17",
+        "0198c0de-3f6a-7abc-9d21-1f2e3d4c5b6a",
+        "da39a3ee5e6b4b0d3255bfef95601890afd80709",
+        "01ARZ3NDEKTSV4RRFFQ69G5FAV",
+    ],
+)
+def test_ids_as_programs_make_them_are_names(served: Served, name: str) -> None:
+    """A number, a uuid, a hash and a sortable id are no secrets."""
+    assert _submit(served, id=name)["task_id"] == name
+
+
+def test_a_journal_that_can_not_be_written_is_told_as_such(served: Served) -> None:
+    """A full disk, or a folder in its place, is no fault to report: the caller may try again."""
+    journal = served.user("ann").config.journal_path
+    journal.unlink(missing_ok=True)
+    journal.mkdir()
+    answer = served.ask("POST", "/tasks", user="ann", json=task())
+    assert (answer.status_code, code_of(answer)) == (503, "unavailable")
+    assert str(journal) not in answer.text
+    journal.rmdir()
+    assert _submit(served)["task_id"] == "t1"
 
 
 def test_a_rebuilt_database_knows_the_tasks_again(served: Served) -> None:
@@ -331,6 +397,20 @@ def test_a_task_is_given_its_context_once(served: Served) -> None:
     assert (again["context"], again["without"]) == (None, "given_before")
     assert served.user("ann").config.journal_path.read_bytes() == journal, "the stored tasks are as they were"
     assert all(one["usage_count"] == 0 for one in _memories(served)), "being given is no use"
+
+
+def test_what_can_not_be_written_down_is_not_given_to_a_task(served: Served) -> None:
+    """Else it would be given again; once it can be written down the task gets it."""
+    _submit(served)
+    _run(served)
+    asked = {"project": "git@example.org:sam/shop.git"}
+    with sqlite3.connect(served.user("ann").config.database_path) as database:
+        database.execute("CREATE TRIGGER fails BEFORE INSERT ON injections BEGIN DELETE FROM nowhere; END")
+    answer = served.ask("POST", "/tasks/t3/context", user="ann", json=asked)
+    assert (answer.status_code, code_of(answer)) == (503, "unavailable")
+    with sqlite3.connect(served.user("ann").config.database_path) as database:
+        database.execute("DROP TRIGGER fails")
+    assert served.ask("POST", "/tasks/t3/context", user="ann", json=asked).json()["without"] is None
 
 
 def test_a_continued_task_is_given_nothing(served: Served) -> None:

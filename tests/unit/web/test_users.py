@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import anyio
+import httpx2
 import pytest
-from served import Served, code_of
+from served import ADDRESS, Served, code_of
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 from submitted import task
+from visiting import Visitor
 
 from memory_pipeline.app import App
 from memory_pipeline.config import load_config
 from memory_pipeline.errors import ConfigError, InterruptedRunError, UsageError
 from memory_pipeline.web.calls import ENDPOINTS
+from memory_pipeline.web.connections import Connection
 from memory_pipeline.web.endpoints import Call, Endpoint
 from memory_pipeline.web.guards import Guards
 from memory_pipeline.web.rates import Rate
 from memory_pipeline.web.run_calls import RunBody
+from memory_pipeline.web.server import run_server
 
 
 @pytest.mark.parametrize("name", ["", "Ann", "../owner", "a/b", "a b", ".", "-x", "a" * 33, "ünal", "con\n"])
@@ -154,12 +161,121 @@ def test_too_many_requests_have_to_wait(tmp_path: Path) -> None:
     assert served.ask("GET", "/memories", user="ann").status_code == 200
 
 
-def test_tokens_can_not_be_tried_out(tmp_path: Path) -> None:
-    """After some wrong tokens an address has to wait, with a right one too."""
+def test_wrong_tokens_have_to_wait_and_keep_no_right_one_out(tmp_path: Path) -> None:
+    """Any page in a browser can ask without a token, from the address that programs here have too."""
     served = Served(tmp_path, failures=Rate(at_once=3, per_minute=1), read_seconds=lambda: 0.0)
-    for _ in range(3):
-        assert served.client.get("/memories", headers={"authorization": "Bearer mp_0_0"}).status_code == 401
+    wrong = [served.client.get("/memories", headers={"authorization": "Bearer mp_0_0"}) for _ in range(4)]
+    assert [one.status_code for one in wrong] == [401, 401, 401, 429]
+    assert int(wrong[-1].headers["retry-after"]) >= 60
+    assert served.ask("GET", "/memories").status_code == 200
+
+
+def test_pages_and_calls_of_a_user_are_counted_together(tmp_path: Path) -> None:
+    """Whoever is logged in at the page can't ask for more there than with a token."""
+    served = Served(tmp_path, calls=Rate(at_once=3, per_minute=6), read_seconds=lambda: 0.0)
+    visitor = Visitor(served)
+    assert [visitor.get("/page/settings").status_code for _ in range(2)] == [200, 200]
+    assert served.ask("GET", "/memories").status_code == 200
+    held = visitor.get("/page/settings")
+    assert held.status_code == 429
+    assert int(held.headers["retry-after"]) >= 10
     assert served.ask("GET", "/memories").status_code == 429
+
+
+def test_a_user_whose_calls_hang_keeps_nobody_else_waiting(tmp_path: Path) -> None:
+    """However many calls of one user wait for their database, those of another are answered."""
+    asked = 20
+    let_go, answered = threading.Event(), threading.Event()
+
+    def work(app: App, call: Call) -> object:
+        del app
+        if call.user.name == "ann":
+            assert let_go.wait(30)
+        else:
+            answered.set()
+        return {}
+
+    served = Served(
+        tmp_path, endpoints=[Endpoint(name="hang", method="GET", path="/hang", summary="", run=work, answer=dict)]
+    )
+    tokens = {name: served.token(name) for name in ("ann", "bob")}
+
+    async def ask(client: httpx2.AsyncClient, name: str) -> None:
+        answer = await client.get("/hang", headers={"authorization": f"Bearer {tokens[name]}"})
+        assert answer.status_code == 200
+        if name == "bob":
+            let_go.set()
+
+    async def all_ask() -> None:
+        transport = httpx2.ASGITransport(app=served.app)
+        async with (
+            httpx2.AsyncClient(transport=transport, base_url=ADDRESS) as client,
+            anyio.create_task_group() as group,
+        ):
+            for name in ["ann"] * asked + ["bob"]:
+                group.start_soon(ask, client, name)
+
+    anyio.run(all_ask)
+    assert answered.is_set()
+
+
+def test_a_connection_that_asks_nothing_is_closed() -> None:
+    """Neither silence nor half a request keeps one of the few connections for long; one that is answered stays."""
+
+    class Impatient(Connection):
+        silent_seconds = 0.05
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await Response(b"answered")(scope, receive, send)
+
+    stop = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(1) as pool:
+        running = pool.submit(run_server, app, listener, stop=stop, connection=Impatient)
+        try:
+            for said in (b"", b"GET / HTTP/1.1\r\nHost: loc", b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\nGET"):
+                with socket.create_connection(listener.getsockname(), timeout=30) as asking:
+                    asking.sendall(said)
+                    assert _all_of(asking).endswith(b"answered" if said.endswith(b"GET") else b"")
+        finally:
+            stop.set()
+        running.result()
+
+
+def _all_of(asking: socket.socket) -> bytes:
+    """Return what comes until the other side closes, however it does."""
+    told = b""
+    try:
+        while part := asking.recv(4_096):
+            told += part
+    except ConnectionResetError:
+        pass
+    return told
+
+
+def test_a_body_that_comes_in_drops_is_not_waited_for_either() -> None:
+    """The time is that of the whole body: a part of it now and then does not lengthen it."""
+    sent: list[dict[str, object]] = []
+    drops = 0
+
+    async def reading(scope: object, receive: object, send: object) -> None:
+        del scope, send
+        assert callable(receive)
+        while (await receive())["more_body"]:
+            pass
+
+    async def drop_by_drop() -> dict[str, object]:
+        nonlocal drops
+        drops += 1
+        await anyio.sleep(0.01)
+        return {"type": "http.request", "body": b" ", "more_body": drops < 10_000}
+
+    async def keep(message: dict[str, object]) -> None:
+        sent.append(message)
+
+    guarded = Guards(reading, hosts=["localhost"], body_seconds=0.1)  # type: ignore[arg-type]
+    scope = {"type": "http", "method": "POST", "path": "/", "headers": [(b"host", b"localhost")]}
+    anyio.run(guarded, scope, drop_by_drop, keep)  # type: ignore[arg-type]
+    assert sent[0]["status"] == 408
 
 
 def test_a_body_that_does_not_come_is_not_waited_for() -> None:
