@@ -173,3 +173,53 @@ def _needed_body(endpoint: Endpoint) -> Any:
         "submitTask": task(),
     }
     return bodies.get(endpoint.name, _body(endpoint))
+
+
+#: What a body must hold for a call to get as far as looking for what is asked of it.
+BODIES: dict[str, dict[str, Any]] = {
+    "setTaskFlags": {"generate": False},
+    "submitTask": task(9, goal="Paint it", result="It is green. " * 30, parent_task_id="t1", continued_from="t1"),
+    "giveTaskContext": {"project": "git@example.org:sam/shop.git"},
+    "runAutoMemory": {"force": True},
+    "decideDraft": {"decision": "reject"},
+    "noteDraft": {"note": "mine"},
+    "forget": {"match": "indent with tabs", "dry_run": False},
+}
+
+
+@pytest.fixture(scope="module")
+def owned(tmp_path_factory: pytest.TempPathFactory) -> Served:
+    """A server whose owner has a memory, a draft and a task."""
+    server = Served(tmp_path_factory.mktemp("owned"))
+    server.kept.say(1, "Always indent with tabs in this repository, never with spaces.")
+    server.kept.run()
+    server.ask("POST", "/tasks", json=task())
+    return server
+
+
+def _everything(server: Served) -> list[Any]:
+    paths = ("/memories", "/drafts", "/tasks/t1", "/users/me/auto-memory-settings", "/users/me/auto-memory-log")
+    return [server.ask("GET", path).json() for path in paths]
+
+
+@pytest.mark.parametrize("endpoint", CALLS)
+def test_no_call_reaches_what_is_anothers(owned: Served, endpoint: Endpoint) -> None:
+    """With another user's token and the owner's ids no word of the owner is told, and nothing of theirs changes."""
+    before = _everything(owned)
+    memories, drafts, *_ = before
+    ids = {
+        "memory_id": memories["memories"][0]["memory_id"],
+        "entry_id": drafts["drafts"][0]["entry_id"],
+        "task_id": "t1",
+    }
+    asked = "?q=indent+tabs+uploads" if endpoint.name == "search" else ""
+    answer = owned.ask(
+        endpoint.method,
+        endpoint.path.format(**ids) + asked,
+        user="ann",
+        json=BODIES.get(endpoint.name, _body(endpoint)),
+    )
+    assert answer.status_code != 401
+    for word in ("ndent", "with tabs", "uploads", "upload.toml", str(owned.kept.state)):
+        assert word not in answer.text
+    assert _everything(owned) == before
