@@ -441,10 +441,10 @@ class App:
         known = self.store.extractions.get(kept.session_id)
         wanted = scope or (thread.scope if thread is not None else None)
         is_from_log = known is not None and (thread is None or thread.rollout_path != str(kept.path))
-        may_generate = self.settings().in_force().may_generate(scope=wanted, thread_id=kept.session_id)
-        if wanted is None or is_from_log or not may_generate:
+        if wanted is None or is_from_log:
             return kept
-        gate = imported_gate(thread, self.config)
+        may_generate = self.settings().in_force().may_generate(scope=wanted, thread_id=kept.session_id)
+        gate = imported_gate(thread, self.config, may_generate=may_generate)
         if gate is not None:
             told = f"nothing is extracted from it, since its session is held back: {gate}"
             return dataclasses.replace(kept, problems=(*kept.problems, told))

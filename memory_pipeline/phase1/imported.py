@@ -19,12 +19,15 @@ from memory_pipeline.records import (
 from memory_pipeline.tombstones import TombstoneFolder
 
 
-def imported_gate(thread: IndexedThread | None, config: Config) -> Gate | None:
-    """Return what a packet shares with the session that it is of, where that is known: what holds all of it back."""
+def imported_gate(thread: IndexedThread | None, config: Config, *, may_generate: bool) -> Gate | None:
+    """Return what a packet shares with the session that it is of, where that is known: what holds all of it back.
+
+    ``may_generate`` is the switch of that session.
+    """
+    if not may_generate or (thread is not None and thread.disabled_by_person):
+        return Gate.DISABLED
     if thread is None:
         return None
-    if thread.disabled_by_person:
-        return Gate.DISABLED
     if thread.gate in WITHDRAWING_GATES:
         return thread.gate
     return None if config.model.may_send(thread.model_provider) else Gate.PROVIDER_POLICY

@@ -372,6 +372,8 @@ class Sequencer:
             return
         # The least of them: a prompt that an event alone told stands in the log before one that was settled earlier.
         start = min(self._units.pop() for _ in range(min(count, len(self._units))))
+        while self._units and self._units[-1] >= start:
+            self._units.pop()  # it stands on the same line, two records of which a crash ran together: gone with it
         self._last_task = -1
         if self.digest is not None:
             self.digest.add_line(line, from_tool=False)

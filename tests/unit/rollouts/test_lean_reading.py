@@ -173,6 +173,17 @@ def test_facts_are_what_the_events_tell(agent: Agent, kinds: list[str], tmp_path
     agree()
 
 
+def test_turns_that_a_crash_ran_together_on_one_line_are_undone_together(tmp_path: Path) -> None:
+    """Both readings agree on that, and on what another rollback leaves."""
+    logs = Logs(Agent.CODEX, tmp_path / "home")
+    said = [("prompt", "ok", b""), ("prompt", "ok", b"\n"), ("undone", "", b"\n"), ("answer", "ok", b"\n")]
+    content = written(Agent.CODEX, [*said, ("undone", "", b"\n")])
+    told = told_by_events(logs, content)
+    facts: ThreadFacts = logs.facts(content)
+    assert {name: getattr(facts, name) for name in told} == told
+    assert (facts.prompt_count, facts.result_chars) == (0, 2)
+
+
 def odd_variants(value: Any) -> Iterator[Any]:
     """Give a value with one of its parts, each in turn, replaced by what nobody expects there."""
     yield from ODD
