@@ -37,7 +37,7 @@ class Recalled:
 
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
         self._connect = connect
-        self._search = Search(connect)
+        self._search = Search(connect, may_write=False)  # a task waits for it
 
     def scope_with_remote(self, folder: str) -> str | None:
         """Return the scope that the newest log with a git remote gives a folder, None where there is none."""
@@ -94,7 +94,7 @@ class Recalled:
 
         The index is taken as it stands: what changed since it was last brought up to date is not found.
         """
-        hits = self._search.find(query, limit=limit, scopes=scopes, refresh=False)
+        hits = self._search.find(query, limit=limit, scopes=scopes)
         marks = ", ".join("?" for _ in hits)
         rows = self._connect().execute(
             f"SELECT {_COLUMNS} FROM {_FROM} WHERE m.memory_id IN ({marks})", tuple(hit.memory_id for hit in hits)

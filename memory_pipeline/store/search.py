@@ -50,18 +50,15 @@ class Search:
         scopes: Collection[str] | None = None,
         kinds: Collection[str] | None = None,
         statuses: Collection[str] = ("active",),
-        refresh: bool = True,
     ) -> list[Hit]:
         """Return the memories that hold a term of ``query``, best first, then by id, at most ``limit``.
 
         Any text is a query. Only memories of these scopes, kinds and statuses, where they are given, are searched.
-        Without ``refresh`` nothing is written, and what changed since the index was brought up to date is not found.
         """
         asked = _asked(query)
         if not asked or limit <= 0:
             return []
-        if refresh:
-            self.refresh()
+        self.refresh()
         conditions, values = _filters(scopes, kinds, statuses)
         rows = self._connect().execute(
             f"""
