@@ -17,9 +17,10 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from msgspec import Struct
+from msgspec.structs import asdict
 from retrieval_pairs import SETS, pairs_of
 
 from memory_pipeline.recall.search import search
@@ -84,8 +85,7 @@ IDENTIFIERS = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Score:
+class Score(Struct, frozen=True, kw_only=True):
     """How well one way of searching did on one set of tasks in a store of one size."""
 
     size: int

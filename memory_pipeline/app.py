@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 import os
 import random
@@ -13,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+
+from msgspec.structs import replace
 
 from memory_pipeline.budget import paid_hold
 from memory_pipeline.clock import Clock, SystemClock
@@ -447,7 +448,7 @@ class App:
         gate = imported_gate(thread, self.config, may_generate=may_generate)
         if gate is not None:
             told = f"nothing is extracted from it, since its session is held back: {gate}"
-            return dataclasses.replace(kept, problems=(*kept.problems, told))
+            return replace(kept, problems=(*kept.problems, told))
         self.store.imported.begin(kept.session_id, packet_path=str(kept.path), scope=wanted, now=self.clock.now())
         thread = self.store.threads.get(kept.session_id)
         content = kept.path.read_bytes()
@@ -460,10 +461,10 @@ class App:
         hold = paid_hold(self.config, self.store, self.clock.now())
         if hold is not None:
             told = f"{hold.reason}; nothing was extracted from the packet: import it again later"
-            return dataclasses.replace(kept, problems=(*kept.problems, told))
+            return replace(kept, problems=(*kept.problems, told))
         events, hashes = events_of(packet, content)
         extraction = extract_imported(
-            dataclasses.replace(thread, rollout_path=str(kept.path), scope=wanted),
+            replace(thread, rollout_path=str(kept.path), scope=wanted),
             events,
             hashes,
             self.config,
@@ -483,7 +484,7 @@ class App:
         return extractor
 
     def _with_drafts(self, kept: KeptPacket) -> KeptPacket:
-        return dataclasses.replace(kept, is_known=True, drafts=len(self.store.drafts.every(thread_id=kept.session_id)))
+        return replace(kept, is_known=True, drafts=len(self.store.drafts.every(thread_id=kept.session_id)))
 
     def packets(self) -> Packets:
         """Return what builds, imports and shows packets of sessions."""
@@ -627,8 +628,8 @@ class App:
 
 
 def _with_problems(counts: RunCounts, *, before: Sequence[str] = (), after: Sequence[str] = ()) -> RunCounts:
-    phase1 = dataclasses.replace(counts.phase1, problems=(*before, *counts.phase1.problems, *after))
-    return dataclasses.replace(counts, phase1=phase1)
+    phase1 = replace(counts.phase1, problems=(*before, *counts.phase1.problems, *after))
+    return replace(counts, phase1=phase1)
 
 
 def _is_idle(counts: RunCounts) -> bool:

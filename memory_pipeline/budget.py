@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from memory_pipeline.clock import DAY_SECONDS, Clock, iso
 from memory_pipeline.config import Config
@@ -25,8 +26,7 @@ logger = logging.getLogger(__name__)
 LEAST_ANSWER_TOKENS = 4_000
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PaidHold:
+class PaidHold(Struct, frozen=True, kw_only=True):
     """Why no paid call may be made, and when one may again: None where no time can be told."""
 
     reason: str
@@ -34,8 +34,7 @@ class PaidHold:
     gate: Gate
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class JobCaps:
+class JobCaps(Struct, frozen=True, kw_only=True):
     """How much one job may take in all, and the keys that say so."""
 
     requests: int

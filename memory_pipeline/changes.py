@@ -8,12 +8,12 @@ verb.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
+from msgspec import Struct
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Change:
+
+class Change(Struct, frozen=True, kw_only=True):
     """What left, what came instead, and the words beside them, which say what it is that changed."""
 
     left: str

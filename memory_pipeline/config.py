@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import os
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from memory_pipeline.errors import ConfigError
 from memory_pipeline.kinds import Agent, Source
@@ -33,24 +34,21 @@ LOCAL_MODEL_PROVIDERS = frozenset(
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SettingsConfig:
+class SettingsConfig(Struct, frozen=True, kw_only=True):
     """The two main switches."""
 
     generate_memories: bool = True
     use_memories: bool = True
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SourceConfig:
+class SourceConfig(Struct, frozen=True, kw_only=True):
     """One agent's logs. ``home`` is resolved when the configuration is loaded."""
 
     enabled: bool = True
     home: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SourcesConfig:
+class SourcesConfig(Struct, frozen=True, kw_only=True):
     """Whose logs are read."""
 
     codex: SourceConfig = field(default_factory=lambda: SourceConfig(home="~/.codex"))
@@ -61,8 +59,7 @@ class SourcesConfig:
         return {Agent.CODEX: self.codex, Agent.CLAUDE: self.claude}.get(agent, SourceConfig())
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class GatesConfig:
+class GatesConfig(Struct, frozen=True, kw_only=True):
     """Which sessions are extracted, and when."""
 
     sources: tuple[str, ...] = ("interactive",)
@@ -76,8 +73,7 @@ class GatesConfig:
     min_rate_limit_remaining_percent: float = 20
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ModelConfig:
+class ModelConfig(Struct, frozen=True, kw_only=True):
     """Who writes the text."""
 
     provider: str = "deterministic"
@@ -116,8 +112,7 @@ class ModelConfig:
         return not (ran_locally and self.is_remote and not self.send_local_model_sessions)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Phase1Config:
+class Phase1Config(Struct, frozen=True, kw_only=True):
     """Limits of phase one."""
 
     max_jobs_per_run: int = 64
@@ -131,8 +126,7 @@ class Phase1Config:
     max_seconds_per_job: float = 600
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ReviewConfig:
+class ReviewConfig(Struct, frozen=True, kw_only=True):
     """What a person sees before it counts."""
 
     mode: str = "policy"
@@ -144,8 +138,7 @@ class ReviewConfig:
     collaborator_max_drafts: int = 10
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Phase2Config:
+class Phase2Config(Struct, frozen=True, kw_only=True):
     """Limits of phase two."""
 
     max_candidates: int = 256
@@ -161,8 +154,7 @@ class Phase2Config:
     curator_max_seconds: float = 600
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BudgetConfig:
+class BudgetConfig(Struct, frozen=True, kw_only=True):
     """Caps on paid tokens; 0 is no cap."""
 
     daily_tokens: int = 0
@@ -171,16 +163,14 @@ class BudgetConfig:
     project_weekly_tokens: int = 0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DaemonConfig:
+class DaemonConfig(Struct, frozen=True, kw_only=True):
     """When the daemon runs."""
 
     schedule: str = "*/15 * * * *"
     jitter_seconds: float = 30
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LoggingConfig:
+class LoggingConfig(Struct, frozen=True, kw_only=True):
     """The log file in the state folder."""
 
     file: bool = True
@@ -189,23 +179,20 @@ class LoggingConfig:
     keep: int = 5
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MetricsConfig:
+class MetricsConfig(Struct, frozen=True, kw_only=True):
     """Figures for Prometheus. ``textfile`` is absolute once loaded; "" for none."""
 
     textfile: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class McpConfig:
+class McpConfig(Struct, frozen=True, kw_only=True):
     """What the server for agents may do."""
 
     allow_notes: bool = False
     every_project: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Config:
+class Config(Struct, frozen=True, kw_only=True):
     """Everything that can be set. Paths are absolute once loaded; ``path`` is None for the built-in defaults."""
 
     state_dir: str = ""
@@ -222,8 +209,8 @@ class Config:
     logging: LoggingConfig = field(default_factory=LoggingConfig)
     metrics: MetricsConfig = field(default_factory=MetricsConfig)
     mcp: McpConfig = field(default_factory=McpConfig)
-    path: str | None = field(default=None, metadata={"internal": True})
-    written: frozenset[str] = field(default=frozenset(), metadata={"internal": True})  # keys that stand in the file
+    path: str | None = None
+    written: frozenset[str] = frozenset()  # keys that stand in the file
 
     @property
     def state_path(self) -> Path:
@@ -329,7 +316,7 @@ def parse_config(text: str, path: Path) -> Config:
         raise ConfigError(f"{path}: not valid TOML: {error}") from error
     config: Config = _read_table(Config, table, "", path)
     _check_values(config, path)
-    return dataclasses.replace(config, path=str(path), written=frozenset(_written_keys(table)))
+    return replace(config, path=str(path), written=frozenset(_written_keys(table)))
 
 
 def checked_value(dotted: str, value: Any, origin: str) -> Any:
@@ -368,8 +355,8 @@ def with_values(config: Config, values: Mapping[str, Any]) -> Config:
         table, _, key = dotted.rpartition(".")
         tables.setdefault(table, {})[key] = value
     whole = tables.pop("", {})
-    changed = {name: dataclasses.replace(value_in(config, name), **keys) for name, keys in tables.items()}
-    return dataclasses.replace(config, **whole, **changed)
+    changed = {name: replace(value_in(config, name), **keys) for name, keys in tables.items()}
+    return replace(config, **whole, **changed)
 
 
 def value_in(config: Config, dotted: str) -> Any:
@@ -416,32 +403,41 @@ def is_default_home(agent: Agent, config: Config) -> bool:
     return config.sources.of(agent).home == str(Path(AGENT_HOMES[agent][1]).expanduser())
 
 
-def key_names(record: type = Config, prefix: str = "") -> list[str]:
+def key_names(record: type[Struct] = Config, prefix: str = "") -> list[str]:
     """List every key that a configuration file may hold, dotted, in the order of the file."""
     names: list[str] = []
-    for spec in dataclasses.fields(record):
-        if spec.metadata.get("internal"):
-            continue
-        kind = get_type_hints(record)[spec.name]
-        if dataclasses.is_dataclass(kind):
-            names.extend(key_names(kind, f"{prefix}{spec.name}."))  # type: ignore[arg-type]
+    hints = get_type_hints(record)
+    for name in _keys_of(record):
+        if _is_table(hints[name]):
+            names.extend(key_names(hints[name], f"{prefix}{name}."))
         else:
-            names.append(f"{prefix}{spec.name}")
+            names.append(f"{prefix}{name}")
     return names
 
 
-def as_table(config: Any) -> dict[str, Any]:
+def as_table(config: Struct) -> dict[str, Any]:
     """Return a configuration as nested plain values, without what is not a key of the file."""
     table: dict[str, Any] = {}
-    for spec in dataclasses.fields(config):
-        if spec.metadata.get("internal"):
-            continue
-        value = getattr(config, spec.name)
-        if dataclasses.is_dataclass(value):
-            table[spec.name] = as_table(value)
+    for name in _keys_of(type(config)):
+        value = getattr(config, name)
+        if isinstance(value, Struct):
+            table[name] = as_table(value)
         else:
-            table[spec.name] = list(value) if isinstance(value, tuple) else value
+            table[name] = list(value) if isinstance(value, tuple) else value
     return table
+
+
+#: What a configuration knows beside its keys.
+_NO_KEYS = frozenset({"path", "written"})
+
+
+def _keys_of(record: type[Struct]) -> tuple[str, ...]:
+    """Return the keys of a table, in the order of the file."""
+    return tuple(name for name in record.__struct_fields__ if record is not Config or name not in _NO_KEYS)
+
+
+def _is_table(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Struct)
 
 
 def _written_keys(table: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
@@ -494,22 +490,22 @@ def _read(path: Path) -> str:
         raise ConfigError(f"{path}: can't be read: {error.strerror or error}") from error
 
 
-def _read_table(record: type, table: Mapping[str, Any], prefix: str, path: Path) -> Any:
-    specs = {spec.name: spec for spec in dataclasses.fields(record) if not spec.metadata.get("internal")}
+def _read_table(record: type[Struct], table: Mapping[str, Any], prefix: str, path: Path) -> Any:
+    known = _keys_of(record)
     hints = get_type_hints(record)
     default = record()
     values: dict[str, Any] = {}
     for key, value in table.items():
         dotted = f"{prefix}{key}"
-        if key not in specs:
-            raise ConfigError(f"{path}: unknown key {dotted}{_nearest(dotted, prefix, specs)}")
+        if key not in known:
+            raise ConfigError(f"{path}: unknown key {dotted}{_nearest(dotted, prefix, known)}")
         kind = hints[key]
-        if not dataclasses.is_dataclass(kind):
+        if not _is_table(kind):
             values[key] = _checked_value(kind, value, dotted, path)
         elif isinstance(value, Mapping):
-            values[key] = _read_table(kind, value, f"{dotted}.", path)  # type: ignore[arg-type]
+            values[key] = _read_table(kind, value, f"{dotted}.", path)
             if isinstance(values[key], SourceConfig) and not values[key].home:
-                values[key] = dataclasses.replace(values[key], home=getattr(default, key).home)
+                values[key] = replace(values[key], home=getattr(default, key).home)
         else:
             raise ConfigError(f"{path}: {dotted} is a table, write [{dotted}] and its keys below it")
     return record(**values)
@@ -527,7 +523,7 @@ def nearest_key(dotted: str, known: Collection[str]) -> str | None:
     return near[0] if near else None
 
 
-def _nearest(dotted: str, prefix: str, specs: Mapping[str, Any]) -> str:
+def _nearest(dotted: str, prefix: str, names: Collection[str]) -> str:
     import difflib
 
     known = key_names()
@@ -535,7 +531,7 @@ def _nearest(dotted: str, prefix: str, specs: Mapping[str, Any]) -> str:
     near = (
         [name for name in known if name.rsplit(".", 1)[-1] == tail]  # the right key in the wrong table
         or difflib.get_close_matches(dotted, known, n=1, cutoff=0.5)
-        or difflib.get_close_matches(dotted, [f"{prefix}{name}" for name in specs], n=1, cutoff=0)
+        or difflib.get_close_matches(dotted, [f"{prefix}{name}" for name in names], n=1, cutoff=0)
     )
     return f"; the nearest known key is {near[0]}" if near else f"; known keys are {', '.join(known)}"
 
@@ -662,9 +658,7 @@ def _resolve_paths(config: Config, explicit_state_dir: str | None, environ: Mapp
     )
     textfile = config.metrics.textfile
     metrics = MetricsConfig(textfile=str(_below(base, textfile, "metrics.textfile").absolute()) if textfile else "")
-    return dataclasses.replace(
-        config, state_dir=str(state_dir), memories_dir=str(memories_dir), sources=sources, metrics=metrics
-    )
+    return replace(config, state_dir=str(state_dir), memories_dir=str(memories_dir), sources=sources, metrics=metrics)
 
 
 #: Folders of ours in the state folder.
@@ -704,8 +698,8 @@ def _resolve_home(source: SourceConfig, agent: Agent, base: Path | None, environ
     variable, default = AGENT_HOMES[agent]
     moved = environ.get(variable)
     if source.home == default and moved:
-        return dataclasses.replace(source, home=str(_expanded(moved, variable).absolute()))
-    return dataclasses.replace(source, home=str(_below(base, source.home, f"sources.{agent.value}.home")))
+        return replace(source, home=str(_expanded(moved, variable).absolute()))
+    return replace(source, home=str(_below(base, source.home, f"sources.{agent.value}.home")))
 
 
 def _below(base: Path | None, written: str, origin: str) -> Path:

@@ -6,8 +6,9 @@ import os
 import re
 import subprocess
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 #: Served from elsewhere: another machine, the host of a virtual machine, or a cluster.
 _NETWORK = frozenset(
@@ -30,8 +31,7 @@ _MOUNT_LINE = re.compile(r"^.*? on (?P<point>/.*) \((?P<kind>[^,()]+)(?:,[^()]*)
 _MOUNT_SECONDS = 10.0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Mount:
+class Mount(Struct, frozen=True, kw_only=True):
     """A file system and the folder at which it is mounted."""
 
     point: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class Agent(StrEnum):
@@ -51,8 +52,7 @@ USER_SCOPE = "user"
 PROJECT_SCOPE_PREFIX = "project:"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SettingRecord:
+class SettingRecord(Struct, frozen=True, kw_only=True):
     """One setting that the person gave a value, or took it from."""
 
     record_id: str

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from memory_pipeline.changes import change_in
 from memory_pipeline.slots import exclude_each_other, settle_one_slot, settled_by
@@ -118,8 +119,7 @@ def signature(text: str) -> frozenset[str]:
     return frozenset(keys | words) or frozenset({reading.plain})
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CloseKeys:
+class CloseKeys(Struct, frozen=True, kw_only=True):
     """Keys by which statements meet that are the same, or contradict, but for one word."""
 
     kept_under: tuple[object, ...]
@@ -158,8 +158,7 @@ def code_in(text: str) -> frozenset[str]:
 _CODE = re.compile(r"`([^`]+)`")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Sense:
+class Sense(Struct, frozen=True, kw_only=True):
     """What of a statement a rewording must not change: its words that count, without those that never matter."""
 
     words: frozenset[str]
@@ -189,8 +188,7 @@ def sense_of(text: str) -> Sense:
 # --- reading a statement ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Reading:
+class _Reading(Struct, frozen=True, kw_only=True):
     plain: str  # folded text, without what never matters
     asked: frozenset[str]
     refused: frozenset[str]
@@ -569,8 +567,7 @@ _COUNTED = frozenset(_COUNTED_WORDS.split())
 # --- choices ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Choice:
+class _Choice(Struct, frozen=True, kw_only=True):
     family: str
     chosen: frozenset[str]  # more than one where the words don't tell which of them gives way
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from memory_pipeline.phase1.index import Progress
 from memory_pipeline.phase1.run import Phase1, Phase1Options
@@ -11,8 +11,7 @@ from memory_pipeline.records import Phase1Counts, Phase2Counts, ReviewCounts, Ru
 from memory_pipeline.review.files import FiledReview
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PassOptions:
+class PassOptions(Struct, frozen=True, kw_only=True):
     """What one pass is asked to do."""
 
     phase1: bool = True

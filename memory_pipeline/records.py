@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 # Told here too: most rooms know them from here.
 from memory_pipeline.kinds import PROJECT_SCOPE_PREFIX as PROJECT_SCOPE_PREFIX  # noqa: PLC0414
@@ -132,8 +133,7 @@ class Event(NamedTuple):
     session: str | None = None  # the running command that a call starts or goes on with
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RateLimit:
+class RateLimit(Struct, frozen=True, kw_only=True):
     """One rate-limit window, as a rollout last reported it."""
 
     used_percent: float
@@ -155,8 +155,7 @@ class RolloutFile(NamedTuple):
     device: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Citation:
+class Citation(Struct, frozen=True, kw_only=True):
     """What one final answer says it used: threads, and lines of MEMORY.md."""
 
     citation_id: str  # the same wherever the same answer stands
@@ -165,8 +164,7 @@ class Citation:
     lines: tuple[int, ...]  # numbers from 1, ascending
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ThreadFacts:
+class ThreadFacts(Struct, frozen=True, kw_only=True):
     """What one reading of a rollout tells about its thread, for the index and the gates."""
 
     thread_id: str
@@ -203,8 +201,7 @@ WITHHELD = "[result of a web or MCP tool withheld]"
 ECHO = "[what passed between the agent and a memory, left out: it is no new evidence]"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class EvidenceRow:
+class EvidenceRow(Struct, frozen=True, kw_only=True):
     """One row that a model may see and cite: filtered, redacted, cut to the budget."""
 
     number: int  # from 1, unique in its evidence, in the log's order
@@ -225,8 +222,7 @@ class EvidenceRow:
     exit_code: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True, kw_only=True):
     """The rows of one thread, in the log's order, with what is known of their completeness."""
 
     thread_id: str
@@ -242,8 +238,7 @@ class Evidence:
     redactions: Mapping[str, int]  # kind of secret -> how many were masked
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class EntryDraft:
+class EntryDraft(Struct, frozen=True, kw_only=True):
     """One statement as an extractor proposes it; ``evidence`` lists row numbers. Nothing in it is trusted yet."""
 
     kind: str
@@ -253,8 +248,7 @@ class EntryDraft:
     evidence: tuple[int, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TaskDraft:
+class TaskDraft(Struct, frozen=True, kw_only=True):
     """One task of a session as an extractor proposes it."""
 
     title: str
@@ -262,8 +256,7 @@ class TaskDraft:
     entries: tuple[EntryDraft, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ExtractionAnswer:
+class ExtractionAnswer(Struct, frozen=True, kw_only=True):
     """What an extractor gives back for one thread. All fields empty is a valid answer: nothing worth keeping."""
 
     rollout_summary: str
@@ -275,8 +268,7 @@ class ExtractionAnswer:
     saw_all_rows: bool = True  # false: the input had to be cut further, so the reading is partial
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class EvidenceLine:
+class EvidenceLine(Struct, frozen=True, kw_only=True):
     """One piece of stored evidence: a whole raw line of a rollout, and the redacted words that count."""
 
     rollout_path: str
@@ -291,8 +283,7 @@ class EvidenceLine:
     paths: tuple[str, ...] = ()  # redacted: files that its call writes or edits
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True, kw_only=True):
     """One immutable statement of a raw memory, with the lines it rests on."""
 
     entry_id: str
@@ -304,8 +295,7 @@ class Entry:
     evidence: tuple[EvidenceLine, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Task:
+class Task(Struct, frozen=True, kw_only=True):
     """One task of a session: what was wanted, how it ended, what it taught."""
 
     title: str
@@ -313,8 +303,7 @@ class Task:
     entries: tuple[Entry, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Extraction:
+class Extraction(Struct, frozen=True, kw_only=True):
     """The outputs of phase one for one thread, checked and ready to store."""
 
     thread_id: str
@@ -348,8 +337,7 @@ class SeenFile(NamedTuple):
     open_error: bool  # it could not be opened, so it is tried again on every pass
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class IndexedThread:
+class IndexedThread(Struct, frozen=True, kw_only=True):
     """One thread of the index with the state of its job: what lists show and what gates look at."""
 
     thread_id: str
@@ -445,8 +433,7 @@ class ClaimOutcome(StrEnum):
     RESTING = "resting"  # the provider rests for everyone; nothing is claimed meanwhile
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Lease:
+class Lease(Struct, frozen=True, kw_only=True):
     """The time-limited right to work on one thread."""
 
     thread: IndexedThread
@@ -457,8 +444,7 @@ class Lease:
     lease_until: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Claim:
+class Claim(Struct, frozen=True, kw_only=True):
     """The answer to asking for a job."""
 
     outcome: ClaimOutcome
@@ -466,8 +452,7 @@ class Claim:
     rest_until: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class StoredExtraction:
+class StoredExtraction(Struct, frozen=True, kw_only=True):
     """What phase one stored for a thread, with the entries that still stand."""
 
     thread_id: str
@@ -482,16 +467,14 @@ class StoredExtraction:
     redactions: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True, kw_only=True):
     """How often something was cited or opened, and when last."""
 
     count: int = 0
     last_usage: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SelectedThread:
+class SelectedThread(Struct, frozen=True, kw_only=True):
     """One raw memory that a consolidation reads."""
 
     thread: IndexedThread
@@ -499,8 +482,7 @@ class SelectedThread:
     usage: Usage
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Memory:
+class Memory(Struct, frozen=True, kw_only=True):
     """One consolidated statement: what MEMORY.md says."""
 
     memory_id: str
@@ -546,8 +528,7 @@ class OperationKind(StrEnum):
     REVERT = "revert"  # is as it was before a consolidation that the person undid
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Operation:
+class Operation(Struct, frozen=True, kw_only=True):
     """A change that a curator or the person proposes, and then what was applied."""
 
     kind: OperationKind
@@ -560,16 +541,14 @@ class Operation:
     condition: str | None = None  # REWORD: the new condition, where it is not simply the entry's
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Change:
+class Change(Struct, frozen=True, kw_only=True):
     """An operation that took effect, and the memory as it was before; None when the operation made it."""
 
     operation: Operation
     before: Memory | None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AppliedOperation:
+class AppliedOperation(Struct, frozen=True, kw_only=True):
     """One operation of the history: what was done, when, in which consolidation, and what stood before."""
 
     operation: Operation
@@ -592,8 +571,7 @@ class ConsolidationKind(StrEnum):
     FORGET = "forget"  # it showed what a forgetting left
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Consolidation:
+class Consolidation(Struct, frozen=True, kw_only=True):
     """One consolidation of the history."""
 
     consolidation_id: int
@@ -619,8 +597,7 @@ class JournalAction(StrEnum):
     USE = "use"  # a memory or a thread was used
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class JournalRecord:
+class JournalRecord(Struct, frozen=True, kw_only=True):
     """One line of the journal: what the person did, with the words that count."""
 
     record_id: str  # the same deed found twice has the same id
@@ -647,8 +624,7 @@ class SubmittedStatus(StrEnum):
     CANCELLED = "cancelled"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SubmittedTask:
+class SubmittedTask(Struct, frozen=True, kw_only=True):
     """A task that another program submitted, as a line of the journal tells it; a later line of it replaces that."""
 
     task_id: str
@@ -678,8 +654,7 @@ class SubmittedTask:
 TASK_THREAD_PREFIX = "task-"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TaskLine:
+class TaskLine(Struct, frozen=True, kw_only=True):
     """A task in the journal and where it stands there."""
 
     task: SubmittedTask
@@ -688,8 +663,7 @@ class TaskLine:
     line_sha256: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class JournalLine:
+class JournalLine(Struct, frozen=True, kw_only=True):
     """A record of the journal and where it stands."""
 
     record: JournalRecord
@@ -734,8 +708,7 @@ class Decider(StrEnum):
     REJECTION = "rejection"  # it says what the person rejected before
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ReviewEvent:
+class ReviewEvent(Struct, frozen=True, kw_only=True):
     """One decision of a person about a draft, as its review log keeps it."""
 
     at: float
@@ -751,8 +724,7 @@ class ReviewAct(StrEnum):
     UNDO = "undo"  # took back what another line tells
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ReviewRecord:
+class ReviewRecord(Struct, frozen=True, kw_only=True):
     """One line of the journal about a draft: whatever the database needs to know the decision again.
 
     Of the words of the draft it holds hashes alone, by which a rejection holds, and by which an entry that was read
@@ -775,8 +747,7 @@ class ReviewRecord:
     merges: tuple[str, ...] = ()  # of a draft about memories: their ids
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Draft:
+class Draft(Struct, frozen=True, kw_only=True):
     """An entry under review."""
 
     entry: Entry
@@ -809,8 +780,7 @@ class Draft:
 MEMORIES_THREAD = "memories"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Merge:
+class Merge(Struct, frozen=True, kw_only=True):
     """A proposal that of several memories one stays, and the others give way to it."""
 
     merge_id: str
@@ -820,8 +790,7 @@ class Merge:
     rationale: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Judgement:
+class Judgement(Struct, frozen=True, kw_only=True):
     """What labelling and the policy say of an entry."""
 
     entry_id: str
@@ -834,8 +803,7 @@ class Judgement:
     decided_by: Decider | None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ReviewCounts:
+class ReviewCounts(Struct, frozen=True, kw_only=True):
     """What one run of the review between the phases did, and what waits."""
 
     labelled: int = 0
@@ -870,8 +838,7 @@ class Happened(StrEnum):
     GIVEN = "given"  # memories were given to it at its start
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ChronicleLine:
+class ChronicleLine(Struct, frozen=True, kw_only=True):
     """One line of the chronicle."""
 
     at: float
@@ -883,8 +850,7 @@ class ChronicleLine:
     reason: str | None = None  # FAILED, EXHAUSTED
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ConsolidationLine:
+class ConsolidationLine(Struct, frozen=True, kw_only=True):
     """One consolidation as the chronicle shows it, whatever became of it."""
 
     at: float  # its end, or its beginning while it has none
@@ -908,8 +874,7 @@ class Phase2Outcome(StrEnum):
     SKIPPED = "skipped"  # this run was not asked for phase two
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Phase1Counts:
+class Phase1Counts(Struct, frozen=True, kw_only=True):
     """What one run of phase one did."""
 
     discovered: int = 0
@@ -925,8 +890,7 @@ class Phase1Counts:
     problems: tuple[str, ...] = ()  # sentences for the person: a home that is missing, a provider that rests
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Phase2Counts:
+class Phase2Counts(Struct, frozen=True, kw_only=True):
     """What one run of phase two did."""
 
     outcome: Phase2Outcome = Phase2Outcome.SKIPPED
@@ -938,8 +902,7 @@ class Phase2Counts:
     problems: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RunCounts:
+class RunCounts(Struct, frozen=True, kw_only=True):
     """What one pass did."""
 
     phase1: Phase1Counts = field(default_factory=Phase1Counts)

@@ -12,9 +12,10 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from memory_pipeline import redact_rules as rules
 
@@ -37,8 +38,7 @@ _ENDS_OF_CODE = frozenset(".);+&%/")
 _HEADER_VALUE_CHARS = 10
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Redacted:
+class Redacted(Struct, frozen=True, kw_only=True):
     """A text without its secrets, and how many were masked, by kind. The secrets themselves are not kept."""
 
     text: str

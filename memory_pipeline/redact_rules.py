@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 #: What stands in place of a secret; it is never taken for a secret, a value or a part of one.
 MARKER = r"\[redacted:[a-z-]{1,40}\]"
@@ -147,8 +148,7 @@ BARE = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Place:
+class Place(Struct, frozen=True, kw_only=True):
     """A place in which a secret stands: matched where ``literal`` (lower case) occurs; group ``secret`` is masked."""
 
     kind: str

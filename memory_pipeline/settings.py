@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from memory_pipeline.clock import Clock, iso
 from memory_pipeline.config import Config, checked_value, nearest_key, value_in, value_of_text, with_values
@@ -74,8 +75,7 @@ class SettingOrigin(StrEnum):
 _FROM_FILE = (SettingOrigin.DEFAULT, SettingOrigin.CONFIG_FILE)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True, kw_only=True):
     """One key with the value in force, and where that comes from."""
 
     key: str
@@ -97,16 +97,14 @@ def settings_tombstones(rows: Sequence[SettingRecord], target: str) -> Iterator[
             yield Tombstone(kind=TombstoneKind.SWITCH, value=switch_value(target, row.key, row.value or ""))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Layer:
+class _Layer(Struct, frozen=True, kw_only=True):
     """What was set for one target."""
 
     target: str
     origin: SettingOrigin
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Row:
+class _Row(Struct, frozen=True, kw_only=True):
     """What was set last for one key of a target: the value, None where it was unset."""
 
     value: Any

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
+from msgspec import Struct
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Settling:
+
+class Settling(Struct, frozen=True, kw_only=True):
     """What one directive says of a slot."""
 
     slot: str

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 STATEMENT_MAX_CHARS = 300
 ELLIPSIS = "…"
@@ -55,8 +56,7 @@ _FRONT_MARK = re.compile(
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ListItem:
+class ListItem(Struct, frozen=True, kw_only=True):
     """An item of a Markdown list: what its lines say, and the index behind the last of them."""
 
     first: str  # what its first line says

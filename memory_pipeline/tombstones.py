@@ -12,13 +12,13 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import orjson
+from msgspec import Struct
 
 from memory_pipeline.clock import iso
 from memory_pipeline.errors import StoreError
@@ -54,8 +54,7 @@ class TombstoneKind(StrEnum):
     SWITCH = "switch"  # what one of those switches said: it stays so, unseen, until a person sets it anew
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Tombstone:
+class Tombstone(Struct, frozen=True, kw_only=True):
     """One thing to forget: an id (see ``line_value`` for lines), or a text."""
 
     kind: TombstoneKind
@@ -82,8 +81,7 @@ def tokens_of(text: str) -> list[str]:
     return _TOKEN.findall(unicodedata.normalize("NFKC", text).casefold())
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Forgetting:
+class _Forgetting(Struct, frozen=True, kw_only=True):
     """What one file holds."""
 
     salt: bytes

@@ -17,9 +17,10 @@ import re
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+
+from msgspec import Struct
 
 from benchmarks.rightness.bank import PARTS, PASSING, STATING, Action, Bank, Phrase, read_bank, with_slots
 from memory_pipeline.directions import own_words, sentences
@@ -44,8 +45,7 @@ SCALE = 32.0
 sys.path.insert(0, str(ROOT / "tests" / "unit" / "leaves"))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Example:
+class Example(Struct, frozen=True, kw_only=True):
     """A sentence in lower case, whether it lasts, and the group that is learnt from or judged as one."""
 
     masked: str

@@ -15,9 +15,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from benchmarks.rightness.bank import PARTS, read_bank
 from benchmarks.rightness.score import BYTES_A_TOKEN, Line, Score, baseline, merged, score, secrets_left
@@ -131,8 +132,7 @@ def _same_in_halves(world: World, machine: Reader, lines: Sequence[Line]) -> flo
     return round(len(one & other) / len(one | other), 4) if one | other else 1.0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True, kw_only=True):
     """A line of a log that an entry cites."""
 
     path: str

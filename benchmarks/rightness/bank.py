@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 FOLDER = Path(__file__).resolve().parent / "bank"
 PARTS = ("build", "heldout", "second")
@@ -20,8 +21,7 @@ _HEADING = re.compile(r"\[(.+)\]")
 Marks = tuple[tuple[str, ...], ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Phrase:
+class Phrase(Struct, frozen=True, kw_only=True):
     """One sentence or frame, and where in the bank it stands."""
 
     shape: str
@@ -31,8 +31,7 @@ class Phrase:
     marks: Marks = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Action:
+class Action(Struct, frozen=True, kw_only=True):
     """Something that a rule asks for or forbids, as an imperative and (in English) as a gerund."""
 
     do: str
@@ -40,8 +39,7 @@ class Action:
     marks: Marks
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Topic:
+class Topic(Struct, frozen=True, kw_only=True):
     """Something of which a project uses one, and the rivals for it."""
 
     name: str
@@ -49,8 +47,7 @@ class Topic:
     tools: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Cause:
+class Cause(Struct, frozen=True, kw_only=True):
     """Why something failed, and what helped: as a gerund and as what the agent did."""
 
     cause: str
@@ -59,8 +56,7 @@ class Cause:
     mark: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True, kw_only=True):
     """A command with ``{word}``, what it prints when it fails, and when it passes."""
 
     command: str
@@ -68,8 +64,7 @@ class Failure:
     passing: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Bank:
+class Bank(Struct, frozen=True, kw_only=True):
     """One part of the bank, with what all parts share."""
 
     part: str

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from benchmarks.rightness.bank import says
 from benchmarks.rightness.world import Fact, Place, World
@@ -14,8 +15,7 @@ from benchmarks.rightness.world import Fact, Place, World
 BYTES_A_TOKEN = 4
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Line:
+class Line(Struct, frozen=True, kw_only=True):
     """One statement that is told as current, and the lines of the logs that it rests on."""
 
     statement: str
@@ -25,8 +25,7 @@ class Line:
     rests_on_the_person: bool = True
 
 
-@dataclass(kw_only=True, slots=True)
-class Score:
+class Score(Struct, kw_only=True):
     """Counts; ``figures`` makes shares of them."""
 
     told: int = 0

@@ -10,10 +10,11 @@ import random
 import sys
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
+
+from msgspec import Struct, field
 
 from benchmarks.rightness.bank import Action, Bank, Marks, Phrase, Topic, with_slots
 
@@ -35,8 +36,7 @@ Session = CodexSession | ClaudeSession
 _Card = TypeVar("_Card")
 
 
-@dataclass(kw_only=True, slots=True)
-class Fact:
+class Fact(Struct, kw_only=True):
     """Something planted that must be remembered: where it holds, how it is known again, and where it was said."""
 
     kind: str
@@ -54,8 +54,7 @@ class Fact:
         return self.kind not in {"fix", "command"}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Project:
+class Project(Struct, frozen=True, kw_only=True):
     """A folder that the person works in."""
 
     name: str
@@ -76,8 +75,7 @@ class Project:
         )
 
 
-@dataclass(kw_only=True, slots=True)
-class World:
+class World(Struct, kw_only=True):
     """What was written to disk, and what a scorer must know about it."""
 
     facts: list[Fact] = field(default_factory=list)
@@ -88,8 +86,7 @@ class World:
     projects: tuple[Project, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Written:
+class Written(Struct, frozen=True, kw_only=True):
     """A session that lies ready to be written below a home."""
 
     session: Session
@@ -105,8 +102,7 @@ class Written:
         return self.session.write(homes / ("codex" if isinstance(self.session, CodexSession) else "claude"))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Saying:
+class Saying(Struct, frozen=True, kw_only=True):
     """One time that a person states a fact: on which day, in which words."""
 
     day: float

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import Struct
 
 from memory_pipeline.cli.place import EXIT_DONE, JSON_OPTION, Place, open_app
 from memory_pipeline.clock import DAY_SECONDS, iso, iso_date
@@ -151,8 +151,7 @@ def print_cost(document: dict[str, Any]) -> None:
         click.echo(f"Paid work: {printable(hold['reason'])}")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Column:
+class _Column(Struct, frozen=True, kw_only=True):
     title: str
     key: str
 

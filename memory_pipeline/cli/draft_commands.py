@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import Struct
 
 from memory_pipeline.cli.place import EXIT_DONE, EXIT_FAILED, JSON_OPTION, Place, find_one, open_app
 from memory_pipeline.cli.thread_commands import find_thread
@@ -52,8 +52,7 @@ def drafts() -> None:
     """Review what sessions said before it is remembered."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Taken:
+class Taken(Struct, frozen=True, kw_only=True):
     """The drafts that a command is about, and which session it took them from."""
 
     drafts: Sequence[Draft]

@@ -7,11 +7,11 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
+from msgspec import Struct
 
 from memory_pipeline.cli.place import EXIT_DONE, EXIT_FAILED, JSON_OPTION, Place
 from memory_pipeline.config import STATE_DIR_ENV, Config
@@ -24,8 +24,7 @@ _PRINT_OPTION = click.option(
 _AGENT = click.argument("agent", type=click.Choice(_AGENTS))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Change:
+class _Change(Struct, frozen=True, kw_only=True):
     """What becomes of one file; None for no file."""
 
     path: Path
@@ -33,8 +32,7 @@ class _Change:
     after: bytes | None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Hook:
+class _Hook(Struct, frozen=True, kw_only=True):
     """Where an agent is told to ask for context, and how that is written."""
 
     agent: str

@@ -6,11 +6,11 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import click
+from msgspec import Struct
 
 from memory_pipeline.errors import UsageError
 
@@ -33,8 +33,7 @@ class AtOnce(int):
 JSON_OPTION = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Place:
+class Place(Struct, frozen=True, kw_only=True):
     """Which configuration and state the command line names."""
 
     config_path: str | None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 
+from msgspec import Struct
 from rich.console import Console
 from rich.text import Text
 
@@ -49,8 +49,7 @@ _HELP = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Near:
+class Near(Struct, frozen=True, kw_only=True):
     """What a draft is shown beside: a memory, or a statement given for comparison."""
 
     known_id: str

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import Struct
 
 from memory_pipeline.cli.place import EXIT_DONE, JSON_OPTION, Place, open_app
 from memory_pipeline.cli.thread_commands import find_thread
@@ -24,8 +24,7 @@ _PROJECT_OPTION = click.option(
 _THREAD_OPTION = click.option("--thread", metavar="THREAD", help="For one session; its id may be shortened.")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Target:
+class _Target(Struct, frozen=True, kw_only=True):
     """For whom something is set: with neither, for the whole."""
 
     scope: str | None = None  # of the project; for a thread, that of its project

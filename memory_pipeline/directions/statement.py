@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from memory_pipeline.directions.english import RECURS, VERBS
 from memory_pipeline.directions.lazy import Lazy
@@ -12,8 +13,7 @@ from memory_pipeline.directions.words import Sentence
 from memory_pipeline.records import EntryKind
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Direction:
+class Direction(Struct, frozen=True, kw_only=True):
     """One direction, or one lasting fact, in the person's own wording."""
 
     kind: EntryKind  # preference, procedure, decision, or knowledge for a fact that the person tells

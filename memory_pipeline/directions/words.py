@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from memory_pipeline.directions.lazy import Lazy
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Sentence:
+class Sentence(Struct, frozen=True, kw_only=True):
     """One sentence of a text, without its end mark."""
 
     text: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Sequence, Set
+
+from msgspec.structs import replace
 
 from memory_pipeline.entries import is_persons_word, said, said_at
 from memory_pipeline.raw_memory import render_raw_memory
@@ -128,15 +129,15 @@ def _must_go(kept: Kept, memory: Memory, gone: Set[str], left: Sequence[Entry], 
 def _reworded(memory: Memory, lost: Sequence[Entry], left: Sequence[Entry], tombstones: Tombstones) -> Memory:
     """Let a memory that others support say what the best of them says, if it said what goes."""
     if tombstones.holds_words(memory.reason):
-        memory = dataclasses.replace(memory, reason="")
+        memory = replace(memory, reason="")
     if not left:
         return memory
     if lost:
-        memory = dataclasses.replace(memory, first_seen=min(map(said_at, left)), last_confirmed=max(map(said_at, left)))
+        memory = replace(memory, first_seen=min(map(said_at, left)), last_confirmed=max(map(said_at, left)))
     if not _says_what_goes(memory, lost, left, tombstones):
         return memory
     best = max(left, key=lambda entry: (entry.scope == memory.scope, is_persons_word(entry), said(entry)))
-    return dataclasses.replace(memory, kind=best.kind, statement=best.statement, condition=best.condition)
+    return replace(memory, kind=best.kind, statement=best.statement, condition=best.condition)
 
 
 def _says_what_goes(memory: Memory, lost: Sequence[Entry], left: Sequence[Entry], tombstones: Tombstones) -> bool:
@@ -218,13 +219,13 @@ def _without_words(
 
     operation, before = applied.operation, applied.before
     if is_forgotten(operation.statement, operation.condition):
-        operation = dataclasses.replace(operation, statement=None, condition=None)
+        operation = replace(operation, statement=None, condition=None)
     if is_forgotten(operation.reason):
-        operation = dataclasses.replace(operation, reason="")
+        operation = replace(operation, reason="")
     if operation.other_memory_id in memories:
-        operation = dataclasses.replace(operation, other_memory_id=None)
+        operation = replace(operation, other_memory_id=None)
     if before is not None:
-        before = dataclasses.replace(
+        before = replace(
             before,
             entry_ids=tuple(one for one in before.entry_ids if one not in gone),
             thread_ids=tuple(one for one in before.thread_ids if not tombstones.has_thread(one)),
@@ -235,9 +236,9 @@ def _without_words(
             before = (
                 None
                 if now is None
-                else dataclasses.replace(before, kind=now.kind, statement=now.statement, condition=now.condition)
+                else replace(before, kind=now.kind, statement=now.statement, condition=now.condition)
             )
-    return dataclasses.replace(applied, operation=operation, before=before)
+    return replace(applied, operation=operation, before=before)
 
 
 def forgotten_texts(kept: Kept, erasure: Erasure) -> list[str]:

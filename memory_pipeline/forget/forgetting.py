@@ -9,8 +9,9 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config
@@ -52,8 +53,7 @@ from memory_pipeline.store.store import Store
 from memory_pipeline.tombstones import Tombstone, TombstoneFolder, Tombstones
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True, kw_only=True):
     """Exactly what a forgetting takes with it."""
 
     tombstones: Sequence[Tombstone]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 _WORD = re.compile(r"[^\W_]{4,}")
 _TOKEN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
@@ -20,8 +21,7 @@ _HEX = re.compile(r"[0-9a-f]+")
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Marks:
+class Marks(Struct, frozen=True, kw_only=True):
     """Words of four letters and more, and phrases of three words, all in folded case."""
 
     words: frozenset[str] = frozenset()

@@ -6,8 +6,9 @@ import gzip
 import os
 import stat
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from memory_pipeline.forget.marks import Marks
 
@@ -18,8 +19,7 @@ _FOREIGN = ".git"
 _MOST_PLAIN_BYTES = 1 << 30
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Receipt:
+class Receipt(Struct, frozen=True, kw_only=True):
     """What was done, and what a search found afterwards."""
 
     counts: Mapping[str, int]  # what went, by kind

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterable
+
+from msgspec.structs import replace
 
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config
@@ -70,7 +71,7 @@ class Rescanning:
             self._store.forgetting.mask(self._mask, met=_UNFINISHED)
             self._hand.journal.rewrite(
                 self._masked_record,
-                remains_of_review=lambda record: dataclasses.replace(record, note=self._mask(record.note)),
+                remains_of_review=lambda record: replace(record, note=self._mask(record.note)),
                 holds=lambda text: self._mask(text) != text,
                 remains_of_task=lambda task, _line_sha256: self._masked_task(task),
             )
@@ -88,7 +89,7 @@ class Rescanning:
         return self._redact(text).text
 
     def _masked_record(self, record: JournalRecord) -> JournalRecord:
-        return dataclasses.replace(
+        return replace(
             record,
             condition=self._mask(record.condition),
             statement=self._mask(record.statement),
@@ -97,7 +98,7 @@ class Rescanning:
         )
 
     def _masked_task(self, task: SubmittedTask) -> SubmittedTask:
-        return dataclasses.replace(task, goal=self._mask(task.goal), result=self._mask(task.result))
+        return replace(task, goal=self._mask(task.goal), result=self._mask(task.result))
 
     def _texts(self) -> Iterable[str]:
         yield from self._store.forgetting.texts()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from memory_pipeline.errors import RolloutError, UsageError
 from memory_pipeline.forget.erasure import LEFT_TITLE, erasure_of, standing_texts
@@ -28,8 +29,7 @@ _LEAST_CHINESE = 2
 _TITLE_TOKENS = 4
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Selector:
+class Selector(Struct, frozen=True, kw_only=True):
     """What to forget: exactly one of these. Ids are whole."""
 
     thread: str | None = None
@@ -73,8 +73,7 @@ def choose(
     return chosen.tombstones
 
 
-@dataclass(frozen=True, slots=True)
-class _Echoes:
+class _Echoes(Struct, frozen=True):
     """Tells the lines of one log that were chosen, or say again what goes."""
 
     thread_id: str

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 _BLANK = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
 _UNIT = "  "
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Node:
+class Node(Struct, frozen=True, kw_only=True):
     """One value of a JSON text and where it stands; within an object, also under which key."""
 
     start: int

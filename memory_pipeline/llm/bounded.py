@@ -14,8 +14,9 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
+
+from msgspec import Struct
 
 from memory_pipeline.errors import InterruptedRunError
 
@@ -68,8 +69,7 @@ def _shut_down(opened: socket.socket) -> None:
         socket.socket.shutdown(opened, socket.SHUT_RDWR)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Landing(Generic[Answer]):
+class _Landing(Generic[Answer], Struct, frozen=True, kw_only=True):
     answer: Answer | None = None
     error: BaseException | None = None
 

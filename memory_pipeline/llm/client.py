@@ -6,9 +6,10 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from memory_pipeline.clock import Clock, SystemClock
 from memory_pipeline.config import ModelConfig
@@ -47,8 +48,7 @@ OUTPUT_MAX_TOKENS = 16_384  # a session's answer takes a tenth of it; the rest i
 _KEPT_HEADERS = frozenset({"host", "accept", "content-type", "content-length", "user-agent"})
 
 
-@dataclass(kw_only=True, slots=True)
-class Spent:
+class Spent(Struct, kw_only=True):
     """What one extraction, or one turn of a conversation, has cost so far."""
 
     requests: int = 0

@@ -6,10 +6,11 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Any
+
+from msgspec import Struct
 
 from memory_pipeline.clock import LONGEST_WAIT_SECONDS as LONGEST_REST_SECONDS
 from memory_pipeline.errors import AnswerError, ModelError, ProviderError
@@ -27,8 +28,7 @@ class TooLongError(AnswerError):
     """The input does not fit into the model. The same input must not be sent again."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True, kw_only=True):
     """What came back over the wire. Header names are in small letters."""
 
     status: int
@@ -48,8 +48,7 @@ class Reply:
             return None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True, kw_only=True):
     """Whom we asked, with what: for the message, and so that the session's words can be kept out of it."""
 
     server: str  # host and port, never the whole address: that may hold a password

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import ModelConfig
@@ -90,7 +91,7 @@ class OpenAIExtractor:
             if shorter is None:
                 raise TooLongError(f"{TOO_LONG_PREFIX}, and it can't be cut: {error}"[:200]) from error
         try:
-            return dataclasses.replace(self._ask(shorter, model, deadline, spent), saw_all_rows=False)
+            return replace(self._ask(shorter, model, deadline, spent), saw_all_rows=False)
         except TooLongError as error:
             raise TooLongError(f"{TOO_LONG_PREFIX} even when cut to half: {error}"[:200]) from error
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 from memory_pipeline.records import Evidence, ExtractionAnswer
 
@@ -44,8 +45,7 @@ class ModelExtractor(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Taken:
+class Taken(Struct, frozen=True, kw_only=True):
     """What one request took, in tokens: never less than what we counted ourselves of what went out and came in.
 
     ``reported_tokens`` is what the provider said, None where it said nothing that can be read.
@@ -72,8 +72,7 @@ class Meter(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Tool:
+class Tool(Struct, frozen=True, kw_only=True):
     """Something that a model may call in a conversation."""
 
     name: str
@@ -81,8 +80,7 @@ class Tool:
     parameters: Mapping[str, Any]  # JSON schemas by name; every one must be given
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ToolCall:
+class ToolCall(Struct, frozen=True, kw_only=True):
     """One call that a model makes. ``arguments`` is what it wrote: JSON, if it kept to the schema."""
 
     call_id: str
@@ -90,16 +88,14 @@ class ToolCall:
     arguments: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ToolResult:
+class ToolResult(Struct, frozen=True, kw_only=True):
     """What a call gave, for the model to read."""
 
     call_id: str
     text: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True, kw_only=True):
     """One turn of a model: what it said, what it calls, and what that cost. Without a call, it has ended."""
 
     text: str

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Quoted:
+class Quoted(Struct, frozen=True, kw_only=True):
     """A text, and the two lines between which it is quoted."""
 
     opening: str

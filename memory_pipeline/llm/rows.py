@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from memory_pipeline.clock import iso_date
 from memory_pipeline.llm.quoted import quote, without_surrogates
@@ -21,8 +22,7 @@ _NOTES: Mapping[EventKind, str] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ShownRows:
+class ShownRows(Struct, frozen=True, kw_only=True):
     """Evidence as text: what is known of the session, its rows, and the two lines between which they are quoted."""
 
     opening: str
@@ -56,7 +56,7 @@ def shorten(evidence: Evidence) -> Evidence | None:
     rows = tuple(kept[row.number] for row in evidence.rows if row.number in kept)
     if rows == evidence.rows:
         return None
-    return dataclasses.replace(evidence, rows=rows, omitted_after=_gaps(evidence, kept))
+    return replace(evidence, rows=rows, omitted_after=_gaps(evidence, kept))
 
 
 def _session_lines(evidence: Evidence) -> Iterable[str]:
@@ -124,7 +124,7 @@ def _without_middle(row: EvidenceRow, longest: int) -> EvidenceRow:
     half = (longest - _MARK_CHARS) // 2
     cut = len(row.text) - 2 * half
     text = f"{row.text[:half]} [… {cut} characters left out …] {row.text[-half:]}"
-    return dataclasses.replace(row, text=text)
+    return replace(row, text=text)
 
 
 def _gaps(evidence: Evidence, kept: Mapping[int, EvidenceRow]) -> dict[int, int]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from memory_pipeline.errors import MemoryPipelineError
 from memory_pipeline.resources import bundled_path
@@ -13,8 +14,7 @@ from memory_pipeline.resources import bundled_path
 _VARIABLE = re.compile(r"\{\{([a-z][a-z0-9_]*)\}\}")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Template:
+class Template(Struct, frozen=True, kw_only=True):
     """One prompt template: its text, and the variables that stand in it."""
 
     path: Path

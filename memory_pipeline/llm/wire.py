@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from memory_pipeline.errors import AnswerError
 from memory_pipeline.llm.port import Tool, ToolCall, ToolResult
@@ -61,8 +62,7 @@ ANSWER_SCHEMA: Mapping[str, Any] = _strict_object(
 SCHEMA_TEXT = json.dumps(ANSWER_SCHEMA)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True, kw_only=True):
     """Tokens that a reply says it cost; None where it says nothing."""
 
     input_tokens: int | None

@@ -7,11 +7,11 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from memory_pipeline.app import App
 from memory_pipeline.clock import Clock, SystemClock, iso
@@ -73,8 +73,7 @@ _CLOSED = (
 _NOTHING_GIVEN = "nothing is remembered that fits, or this thread was given its context before"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ToolDescription:
+class ToolDescription(Struct, frozen=True, kw_only=True):
     """One tool, as an agent is told of it."""
 
     name: str

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar, cast
 
@@ -15,6 +14,7 @@ import mcp_types as types
 from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
+from msgspec import Struct
 
 from memory_pipeline import __version__
 from memory_pipeline.config import Config
@@ -38,8 +38,7 @@ _MARKDOWN = "text/markdown"
 T = TypeVar("T")
 
 
-@dataclass(kw_only=True, slots=True)
-class _Protocol:
+class _Protocol(Struct, kw_only=True):
     """The handlers that the SDK calls."""
 
     answers: Answers

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from memory_pipeline.phase1.echoes import Echoes, looks_like_memory, without_citations
 from memory_pipeline.phase1.repeats import Repeats
@@ -70,8 +71,7 @@ _ROW_OVERHEAD_TOKENS = 8
 _EVIDENCE_SHARE = 0.6
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Draft:
+class _Draft(Struct, frozen=True, kw_only=True):
     """A row before it has a number."""
 
     order: int
@@ -86,8 +86,7 @@ class _Draft:
         return _IMPORTANCE[self.event.kind]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Forgotten:
+class Forgotten(Struct, frozen=True, kw_only=True):
     """Tells what the person had forgotten among the words of one thread."""
 
     thread_id: str

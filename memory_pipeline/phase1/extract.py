@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from memory_pipeline.directions import find_directions, own_words
 from memory_pipeline.raw_memory import render_raw_memory

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
 
 from memory_pipeline.budget import can_never_pass, paid_hold, project_holds
 from memory_pipeline.clock import DAY_SECONDS, Clock
@@ -17,8 +17,7 @@ from memory_pipeline.store.store import Store
 FORCED_OPEN = frozenset({Gate.TOO_RECENT, Gate.TOO_SHORT})
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Conditions:
+class Conditions(Struct, frozen=True, kw_only=True):
     """What holds for all threads alike at the moment of gating."""
 
     now: float
@@ -68,7 +67,7 @@ def apply_gates(
         if least not in held:
             hold = paid_hold(own, store, now)
             closed = Gate.BUDGET if budget_is_spent else hold.gate if hold else None
-            held[least] = dataclasses.replace(conditions, paid_hold=closed)
+            held[least] = replace(conditions, paid_hold=closed)
         gate = first_gate(thread, own, held[least])
         keeps = gate is Gate.DISABLED and not _is_kept_out(thread, conditions)
         if keeps:

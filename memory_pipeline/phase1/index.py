@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import threading
 import traceback
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config, is_default_home
@@ -35,8 +36,7 @@ _STAMP = itemgetter(slice(RolloutFile._fields.index("size"), RolloutFile._fields
 _SEEN_STAMP = itemgetter(slice(SeenFile._fields.index("size"), SeenFile._fields.index("device") + 1))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Discovery:
+class Discovery(Struct, frozen=True, kw_only=True):
     """What one look at the disk found."""
 
     threads: int = 0  # rollouts on disk, one a thread, and submitted tasks
@@ -271,12 +271,12 @@ def _without_forgotten(facts: ThreadFacts, tombstones: Tombstones) -> ThreadFact
     if tombstones.is_empty:
         return facts
     if tombstones.touches(facts.thread_id):
-        facts = dataclasses.replace(facts, title=None, git_branch=None)
+        facts = replace(facts, title=None, git_branch=None)
     if tombstones.has_thread(facts.thread_id):
-        facts = dataclasses.replace(facts, unknown_types={}, gives_direction=False)
+        facts = replace(facts, unknown_types={}, gives_direction=False)
     if tombstones.holds_words(facts.title):
-        facts = dataclasses.replace(facts, title=None)
-    return dataclasses.replace(facts, git_branch=None) if tombstones.holds_words(facts.git_branch) else facts
+        facts = replace(facts, title=None)
+    return replace(facts, git_branch=None) if tombstones.holds_words(facts.git_branch) else facts
 
 
 def _internal_error(file: RolloutFile, error: Exception) -> str:

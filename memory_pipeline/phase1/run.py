@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 import threading
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from memory_pipeline.budget import paid_hold
 from memory_pipeline.clock import Clock, iso
@@ -71,8 +72,7 @@ class Extract(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Phase1Options:
+class Phase1Options(Struct, frozen=True, kw_only=True):
     """What the caller of one run may ask for."""
 
     force: bool = False
@@ -333,7 +333,7 @@ class Phase1:
         sent = _cut_again(evidence, lease)
         answer = self._extract(sent, deadline=time.monotonic() + self._deadline_seconds())
         if sent is not evidence:
-            answer = dataclasses.replace(answer, saw_all_rows=False)
+            answer = replace(answer, saw_all_rows=False)
         answer = under_goal(answer, evidence)
         extraction = check_answer(answer, evidence, scope_at=TurnScopes(self._store, thread).at)
         earlier = self._store.extractions.get(thread.thread_id)
@@ -448,8 +448,7 @@ def _cut_again(evidence: Evidence, lease: Lease) -> Evidence:
     return evidence
 
 
-@dataclass(kw_only=True)
-class _Work:
+class _Work(Struct, kw_only=True, dict=True):
     """What the workers of one run share."""
 
     limit: int | None

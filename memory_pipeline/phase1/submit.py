@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import re
+
+from msgspec.structs import replace
 
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config
@@ -34,7 +35,7 @@ def submit_task(config: Config, store: Store, clock: Clock, task: SubmittedTask)
     goal = _FRAMED.sub(" ", task.goal).strip()  # what we gave the task ourselves is no part of what was wanted
     if not any(character.isalnum() for character in goal):
         raise UsageError("the goal says nothing of its own")
-    masked = _as_told(dataclasses.replace(task, goal=redact(goal).text, result=redact(task.result).text))
+    masked = _as_told(replace(task, goal=redact(goal).text, result=redact(task.result).text))
     _refuse_forgotten(config, masked)
     known = store.submitted.place_of(masked.thread_id)
     if known is not None and known.present and known.digest == digest_of(masked):

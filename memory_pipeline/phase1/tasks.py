@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
+
+from msgspec.structs import replace
 
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config
@@ -46,13 +47,13 @@ def under_goal(answer: ExtractionAnswer, evidence: Evidence) -> ExtractionAnswer
         return answer
     condition = condition_of(evidence)
     tasks = tuple(
-        dataclasses.replace(
+        replace(
             task,
-            entries=tuple(dataclasses.replace(entry, scope="project", condition=condition) for entry in task.entries),
+            entries=tuple(replace(entry, scope="project", condition=condition) for entry in task.entries),
         )
         for task in answer.tasks
     )
-    return dataclasses.replace(answer, tasks=tasks)
+    return replace(answer, tasks=tasks)
 
 
 def with_one_statement(extraction: Extraction, agent: Agent) -> Extraction:
@@ -60,8 +61,8 @@ def with_one_statement(extraction: Extraction, agent: Agent) -> Extraction:
     if agent is not Agent.TASK:
         return extraction
     said = next((task for task in extraction.tasks if task.entries), None)
-    kept = () if said is None else (dataclasses.replace(said, entries=said.entries[:1]),)
-    return dataclasses.replace(extraction, tasks=kept, raw_memory=render_raw_memory(kept))
+    kept = () if said is None else (replace(said, entries=said.entries[:1]),)
+    return replace(extraction, tasks=kept, raw_memory=render_raw_memory(kept))
 
 
 def condition_of(evidence: Evidence) -> str:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from memory_pipeline.errors import WorkspaceError
 from memory_pipeline.phase2.baseline import read_baseline, read_workspace_file
@@ -36,8 +37,7 @@ _FOLDER = re.compile(r"(?:scope: .*; )?applies_to:\s*cwd=(?P<folder>[^;]+)")
 _INDEX_HEADINGS = ("### rollout_summary_files", "### keywords")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Group:
+class _Group(Struct, frozen=True, kw_only=True):
     """One group of the found MEMORY.md: its heading, the folder that it names, and its lines."""
 
     title: str  # "" before the first heading
@@ -45,8 +45,7 @@ class _Group:
     lines: Sequence[str]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Adoption:
+class Adoption(Struct, frozen=True, kw_only=True):
     """What a found MEMORY.md becomes."""
 
     records: Sequence[JournalRecord]

@@ -6,11 +6,11 @@ import os
 import shutil
 import stat
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 import orjson
+from msgspec import Struct, field
 
 from memory_pipeline.files import make_private_folder, sha256_hex, sync_folder, write_whole
 from memory_pipeline.phase2.layout import MEMORY_FILE, SUMMARY_FILE
@@ -22,8 +22,7 @@ _RENDERED = "rendered-MEMORY.md"
 _RENDERED_BEFORE = "rendered-before-MEMORY.md"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Baseline:
+class Baseline(Struct, frozen=True, kw_only=True):
     """What was published last. ``rendered`` is MEMORY.md as rendered, without the person's own text."""
 
     consolidation_id: int = 0

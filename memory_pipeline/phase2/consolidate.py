@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 import math
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from memory_pipeline.budget import paid_hold
 from memory_pipeline.clock import Clock, iso, last_believed_wait
@@ -97,8 +98,7 @@ def workspace_lock_path(workspace: Path) -> Path:
     return resolved.with_name(f"{resolved.name}.lock")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Plan:
+class _Plan(Struct, frozen=True, kw_only=True):
     """What one consolidation would do."""
 
     selection: Sequence[SelectedThread]
@@ -122,8 +122,7 @@ class _Plan:
         return not self.changes and not self.book.operations and not self.done
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Preview:
+class Preview(Struct, frozen=True, kw_only=True):
     """What a consolidation would do now."""
 
     changes: Sequence[Change]
@@ -185,7 +184,7 @@ class Phase2:
             counts = self._run_locked(ConsolidationKind.RUN)
             if counts.outcome is Phase2Outcome.NO_CHANGES and not counts.problems:
                 self._settled.note(look, selected=counts.selected)
-            return dataclasses.replace(counts, problems=(*adopted, *counts.problems))
+            return replace(counts, problems=(*adopted, *counts.problems))
 
         return self._under_lock(run, wait=wait)
 
@@ -753,4 +752,4 @@ def _since(started: float) -> float:
 
 
 def _with_seconds(counts: Phase2Counts, seconds: float) -> Phase2Counts:
-    return dataclasses.replace(counts, seconds=seconds)
+    return replace(counts, seconds=seconds)

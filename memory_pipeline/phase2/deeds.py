@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from memory_pipeline.contradiction import contradict_in_place
 from memory_pipeline.likeness import same_condition, same_statement
@@ -38,8 +39,7 @@ _SAYING = frozenset({JournalAction.ADD, JournalAction.EDIT, JournalAction.RESTOR
 _QUOTE_CHARS = 500
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Deed:
+class Deed(Struct, frozen=True, kw_only=True):
     """One record of the journal that no consolidation took in yet, and the entry that it makes."""
 
     record: JournalRecord

@@ -7,13 +7,14 @@ an added list item in a group becomes a memory. Everything else is a note, which
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from memory_pipeline.likeness import likeness
 from memory_pipeline.phase2.baseline import Baseline
@@ -58,8 +59,7 @@ SECTIONS = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Told:
+class Told(Struct, frozen=True, kw_only=True):
     """What a line of MEMORY.md says, without what the rendering puts around it."""
 
     statement: str
@@ -67,8 +67,7 @@ class Told:
     kind: EntryKind | None  # where the line itself says so
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True, kw_only=True):
     """One thing that the person did. ``removed`` and ``added`` are line indexes in the rendering and in the file."""
 
     edit_id: str
@@ -82,8 +81,7 @@ class Edit:
     told: Told | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Comparison:
+class _Comparison(Struct, frozen=True, kw_only=True):
     """The rendering and the file, line by line, and where they differ."""
 
     rendered: Sequence[bytes]
@@ -181,9 +179,9 @@ def _with_condition(told: Told | None, memory: Memory | None) -> Told | None:
         return told
     lead = f"{as_circumstance(memory.condition)}: "
     if told.statement.startswith(lead):
-        return dataclasses.replace(told, statement=told.statement[len(lead) :], condition=memory.condition)
+        return replace(told, statement=told.statement[len(lead) :], condition=memory.condition)
     if memory.condition.casefold() in told.statement.casefold():
-        return dataclasses.replace(told, condition=memory.condition)
+        return replace(told, condition=memory.condition)
     return told
 
 
@@ -275,8 +273,7 @@ def _compare(baseline: Baseline, on_disk: bytes | None) -> _Comparison | None:
     )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Spot:
+class _Spot(Struct, frozen=True, kw_only=True):
     """Where a list item stands: the scope of its group, and the kind of its section."""
 
     scope: str
@@ -434,7 +431,7 @@ def _numbered(edits: Sequence[Edit], baseline: Baseline) -> list[Edit]:
         what = (edit.action, edit.memory_id or edit.scope, edit.edit_id)
         seen[what] += 1
         edit_id = record_id_of("edit", baseline.consolidation_id, *what, seen[what])
-        numbered.append(dataclasses.replace(edit, edit_id=edit_id))
+        numbered.append(replace(edit, edit_id=edit_id))
     return numbered
 
 

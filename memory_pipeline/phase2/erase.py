@@ -10,9 +10,10 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
+
+from msgspec import Struct
 
 from memory_pipeline.files import TEMPORARY_PREFIX, write_whole
 from memory_pipeline.phase2.baseline import Baseline, read_baseline, read_workspace_file
@@ -35,8 +36,7 @@ _TELLS_SESSION = re.compile(
 _HEADER_BYTES = 8_192
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Found:
+class Found(Struct, frozen=True, kw_only=True):
     """What of the forgotten stands in files that rendering does not reach."""
 
     handbook_lines: Sequence[str] = ()  # of MEMORY.md, as they stand there

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+from msgspec import Struct
 
 from memory_pipeline.clock import DAY_SECONDS
 from memory_pipeline.directions import find_directions
@@ -42,8 +43,7 @@ _HEADER = re.compile(r"(?P<name>scope|cwd)\s*:\s*(?P<value>\S.*)", re.IGNORECASE
 _NAME_TIME = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Source:
+class _Source(Struct, frozen=True, kw_only=True):
     path: str  # in the workspace
     speaker: Speaker
     at: float

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class Rule(StrEnum):
@@ -31,8 +32,7 @@ class Rule(StrEnum):
     UNPUBLISHED = "unpublished"  # what was committed is published
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True, kw_only=True):
     """One place where a rule is broken. No secret is repeated in it."""
 
     rule: Rule

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
 
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config
@@ -128,9 +129,9 @@ class Hand:
             for folder, scope in self._store.threads.scopes_with_remote().items()
         }
         return [
-            dataclasses.replace(
+            replace(
                 line,
-                record=dataclasses.replace(line.record, scope=projects.get(line.record.scope or "", line.record.scope)),
+                record=replace(line.record, scope=projects.get(line.record.scope or "", line.record.scope)),
             )
             for line in self.journal.read(with_uses=False)
         ]
@@ -194,7 +195,7 @@ class Hand:
         known = {entry.entry_id: entry for entry in self._store.extractions.entries(JOURNAL_THREAD)}
         # A project that was renamed meanwhile moved the stored ones along. A line that the file lost was said all the
         # same: a journal that is cut short, emptied or deleted takes nothing back.
-        by_id = known | {entry.entry_id: dataclasses.replace(entry, scope=_scope_of(entry, known)) for entry in entries}
+        by_id = known | {entry.entry_id: replace(entry, scope=_scope_of(entry, known)) for entry in entries}
         if by_id == known:
             return
         current = list(by_id.values())
@@ -223,10 +224,10 @@ def left_of(record: JournalRecord, tombstones: Tombstones) -> JournalRecord | No
     ):
         return None
     if record.was and tombstones.is_text(record.was, at=record.at):
-        record = dataclasses.replace(record, was="", was_condition="")
+        record = replace(record, was="", was_condition="")
     says_it = record.action in (JournalAction.ADD, JournalAction.EDIT, JournalAction.RESTORE)
     if not says_it and record.statement and tombstones.is_text(record.statement, at=record.at):
-        record = dataclasses.replace(record, statement="", condition="")
+        record = replace(record, statement="", condition="")
     return record
 
 

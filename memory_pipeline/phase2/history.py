@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from memory_pipeline.records import AppliedOperation, Memory, MemoryStatus
 from memory_pipeline.store.memories import Memories
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MemoryDifference:
+class MemoryDifference(Struct, frozen=True, kw_only=True):
     """One memory at two moments; None where it did not exist."""
 
     memory_id: str

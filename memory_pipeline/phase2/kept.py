@@ -19,10 +19,10 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
+from msgspec import Struct
 
 from memory_pipeline.files import (
     FILE_MODE,
@@ -49,8 +49,7 @@ _MERGED = "merged"
 _SEEN = "seen"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class KeptFile:
+class KeptFile(Struct, frozen=True, kw_only=True):
     """One exchange of MEMORY.md: the file that was put there and the one that stood there."""
 
     folder: Path

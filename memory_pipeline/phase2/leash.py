@@ -9,7 +9,8 @@ propose something better; what it can't get through, the rules do.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from memory_pipeline.entries import are_of_one_family
 from memory_pipeline.likeness import contradicts, same_condition, same_statement, sense_of, signature
@@ -19,8 +20,7 @@ from memory_pipeline.records import STATED_KINDS, Entry, Memory, MemoryStatus, S
 MOST_RETIRED_SHARE = 0.1
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Wording:
+class Wording(Struct, frozen=True, kw_only=True):
     """How something is, or would be, said."""
 
     statement: str

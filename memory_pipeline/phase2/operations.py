@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Iterable, Mapping
+
+from msgspec.structs import replace
 
 from memory_pipeline.entries import Said, is_persons_word, said, said_at, states_persons_word
 from memory_pipeline.grounding import ungrounded
@@ -263,7 +264,7 @@ class MemoryBook:
                 return unfit
             olds.append(wording_of(entry))
             resting.append(entry)
-        reworded = dataclasses.replace(memory, statement=statement, condition=condition)
+        reworded = replace(memory, statement=statement, condition=condition)
         if wording_of(reworded) == wording_of(memory) and len(olds) == 1:
             return "is worded so already"
         return fault_of_wording(wording_of(reworded), olds, resting) or self._check_company(
@@ -310,7 +311,7 @@ class MemoryBook:
         entry = self._entries.get(operation.entry_id or "")
         if operation.kind is OperationKind.ADD and entry is not None:
             made = new_memory(operation.memory_id, entry, now=self._now)
-            self._put(dataclasses.replace(made, by_hand=operation.actor is Actor.PERSON))
+            self._put(replace(made, by_hand=operation.actor is Actor.PERSON))
             self.placements.append((operation.memory_id, entry.entry_id))
             return
         memory = self._memories[operation.memory_id]
@@ -319,13 +320,13 @@ class MemoryBook:
             if operation.kind is OperationKind.REWORD:
                 statement, condition = _wording(operation, entry)
                 by_hand = operation.actor is Actor.PERSON
-                joined = dataclasses.replace(joined, statement=statement, condition=condition, by_hand=by_hand)
+                joined = replace(joined, statement=statement, condition=condition, by_hand=by_hand)
             self._put(joined)
             if entry.entry_id not in memory.entry_ids:
                 self.placements.append((memory.memory_id, entry.entry_id))
         elif operation.kind is OperationKind.SUPERSEDE:
             self._put(
-                dataclasses.replace(
+                replace(
                     memory,
                     status=MemoryStatus.SUPERSEDED,
                     superseded_by=operation.other_memory_id,
@@ -333,13 +334,13 @@ class MemoryBook:
                 )
             )
         elif operation.kind is OperationKind.RETIRE:
-            self._put(dataclasses.replace(memory, status=MemoryStatus.RETIRED, reason=operation.reason))
+            self._put(replace(memory, status=MemoryStatus.RETIRED, reason=operation.reason))
         elif operation.kind is OperationKind.RESTORE:
-            self._put(dataclasses.replace(memory, status=MemoryStatus.ACTIVE, superseded_by=None, reason=""))
+            self._put(replace(memory, status=MemoryStatus.ACTIVE, superseded_by=None, reason=""))
         elif operation.kind in (OperationKind.PIN, OperationKind.UNPIN):
-            self._put(dataclasses.replace(memory, pinned=operation.kind is OperationKind.PIN))
+            self._put(replace(memory, pinned=operation.kind is OperationKind.PIN))
         elif operation.kind is OperationKind.GROUP:
-            self._put(dataclasses.replace(memory, group=operation.other_memory_id or ""))
+            self._put(replace(memory, group=operation.other_memory_id or ""))
 
     def revert(self, memory_id: str, before: Memory | None, *, reason: str) -> None:
         """Let a memory stand again as it was before a consolidation.
@@ -350,12 +351,10 @@ class MemoryBook:
         """
         memory = self._memories[memory_id]
         if before is None:
-            reverted = dataclasses.replace(
-                memory, status=MemoryStatus.RETIRED, superseded_by=None, reason=UNDONE_REASON
-            )
+            reverted = replace(memory, status=MemoryStatus.RETIRED, superseded_by=None, reason=UNDONE_REASON)
         else:
             entry_ids = self.standing(before) or self.standing(memory)
-            reverted = dataclasses.replace(
+            reverted = replace(
                 before,
                 scope=memory.scope,
                 supersedes=memory.supersedes,
@@ -445,7 +444,7 @@ def memory_id_of(entry: Entry) -> str:
 
 def _joined(memory: Memory, entry: Entry) -> Memory:
     at = said_at(entry)
-    return dataclasses.replace(
+    return replace(
         memory,
         first_seen=min(memory.first_seen, at),
         last_confirmed=max(memory.last_confirmed, at),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from memory_pipeline.files import EXCHANGE_WAYS, ExchangeWay, write_whole
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Places:
+class Places(Struct, frozen=True, kw_only=True):
     """The folders of phase two. Only ``workspace`` is a person's to look into; the others are state."""
 
     workspace: Path

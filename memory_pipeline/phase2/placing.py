@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from memory_pipeline.clock import iso_date
 from memory_pipeline.contradiction import contradict_in_place, stands_against
@@ -17,8 +18,7 @@ EVIDENCE_WITHDRAWN = "nothing it rested on stands any longer"
 UNUSED = "unused and unconfirmed"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FormerWording:
+class FormerWording(Struct, frozen=True, kw_only=True):
     """How a memory was worded before the person worded it anew. Who said it before then said this memory."""
 
     statement: str

@@ -6,10 +6,10 @@ import contextlib
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
+from msgspec import Struct
 
 from memory_pipeline.errors import WorkspaceError
 from memory_pipeline.files import TEMPORARY_PREFIX, exchange, make_private_folder, sha256_hex
@@ -31,8 +31,7 @@ _KEPT = "kept"  # names the record of the exchange of MEMORY.md; see kept.py
 _MOST_NAMED = 3
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Publication:
+class Publication(Struct, frozen=True, kw_only=True):
     """What one consolidation publishes: every file of the workspace that is ours, whole."""
 
     consolidation_id: int
@@ -191,8 +190,7 @@ def let_go_of_kept(places: Places) -> list[str]:
     ]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Exchanged:
+class _Exchanged(Struct, frozen=True, kw_only=True):
     """Two names that were exchanged: the spare one names what stood at the target, or nothing if nothing did."""
 
     spare: Path

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from memory_pipeline.clock import iso, iso_date
 from memory_pipeline.phase2.layout import MEMORY_FILE, SUMMARIES_FOLDER, summary_path
@@ -36,8 +37,7 @@ KNOWLEDGE_HEADING = "## Reusable knowledge"
 FAILURES_HEADING = "## Failures and how to do differently"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Saying:
+class Saying(Struct, frozen=True, kw_only=True):
     """What a memory said when it was rendered: a line of MEMORY.md alone does not tell all of it."""
 
     kind: EntryKind
@@ -62,8 +62,7 @@ def read_saying(written: Sequence[Any] | None) -> Saying | None:
     return Saying(kind=EntryKind(kind), condition=str(condition), statement=str(statement), at=float(at))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RenderedLine:
+class RenderedLine(Struct, frozen=True, kw_only=True):
     """One line of a rendered file, the memory that it tells, and the scope of the group in which it stands."""
 
     text: str
@@ -72,8 +71,7 @@ class RenderedLine:
     saying: Saying | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _ShownTask:
+class _ShownTask(Struct, frozen=True, kw_only=True):
     """One task of a group, with its number there."""
 
     number: int
@@ -227,7 +225,7 @@ def _group(
                 RenderedLine(text=_memory_line(m, numbers), memory_id=m.memory_id, saying=_saying_of(m))
                 for m in _next_to_one_another(section)
             ]
-    return [dataclasses.replace(line, scope=scope) for line in lines]
+    return [replace(line, scope=scope) for line in lines]
 
 
 def _next_to_one_another(memories: Sequence[Memory]) -> list[Memory]:

@@ -9,22 +9,21 @@ the same, since some memories end with time alone.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import errno
 import hashlib
 import os
 import stat
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import orjson
+from msgspec import Struct
 
 from memory_pipeline import __version__
 from memory_pipeline.clock import DAY_SECONDS, Clock
-from memory_pipeline.config import Config
+from memory_pipeline.config import Config, as_table
 from memory_pipeline.files import write_whole
 from memory_pipeline.phase2.places import Places
 from memory_pipeline.phase2.render import RENDERER_VERSION
@@ -35,8 +34,7 @@ SETTLED_FILE: Final = "settled.json"
 _TICK_SECONDS = 2.0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Look:
+class Look(Struct, frozen=True, kw_only=True):
     """One look at everything."""
 
     digest: str | None  # None while something is too young to rely upon, or can't be looked at
@@ -88,8 +86,8 @@ class Settled:
             OSError: something can't be looked at, or is a link, which hides what is behind it.
         """
         day = int(self._clock.now() // DAY_SECONDS)
-        config = dataclasses.asdict(self._config)
-        hashed = hashlib.sha256(repr((__version__, RENDERER_VERSION, day, config)).encode("utf-8", "replace"))
+        keys = as_table(self._config)
+        hashed = hashlib.sha256(repr((__version__, RENDERER_VERSION, day, keys)).encode("utf-8", "replace"))
         youngest = 0.0
         for name, status in self._everything():
             when = () if status is None else _when(status)

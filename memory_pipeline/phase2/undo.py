@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from memory_pipeline.phase2.operations import MemoryBook
 from memory_pipeline.records import AppliedOperation, Consolidation, ConsolidationKind, Memory, MemoryStatus
 from memory_pipeline.store.memories import Memories
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LeftAlone:
+class LeftAlone(Struct, frozen=True, kw_only=True):
     """The ids of memories that an undoing must leave as they are."""
 
     changed_since: Sequence[str]  # by later consolidations

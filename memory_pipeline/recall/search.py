@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence, Set
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from memory_pipeline.concepts import concepts_of
 from memory_pipeline.recall.weight import weight_of
@@ -17,8 +18,7 @@ _TAKEN = 4
 _MOST_MATCHED = 8
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Found:
+class Found(Struct, frozen=True, kw_only=True):
     """One memory that a query found."""
 
     memory: Memory

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from memory_pipeline.recall.find import find_memories
 from memory_pipeline.records import AppliedOperation, Entry, Memory
@@ -14,8 +15,7 @@ from memory_pipeline.store.store import Store
 MOST_EXPLAINED = 3
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ExplainedEntry:
+class ExplainedEntry(Struct, frozen=True, kw_only=True):
     """One entry of a memory, and what became of each piece of its evidence, in the same order."""
 
     entry: Entry
@@ -23,8 +23,7 @@ class ExplainedEntry:
     evidence: tuple[ReadBack, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ExplainedMemory:
+class ExplainedMemory(Struct, frozen=True, kw_only=True):
     """One memory and everything that it comes from."""
 
     memory: Memory
@@ -48,8 +47,7 @@ class ExplainedMemory:
         return len(groups)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Explanation:
+class Explanation(Struct, frozen=True, kw_only=True):
     """The memories that a query names, the best first; ``left_out`` counts those that fit and are not among them."""
 
     memories: tuple[ExplainedMemory, ...]

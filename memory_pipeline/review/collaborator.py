@@ -15,10 +15,10 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
+from msgspec import Struct
 
 from memory_pipeline.clock import iso
 from memory_pipeline.config import Config
@@ -39,8 +39,7 @@ _LOOK_SECONDS = 0.1
 _PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "SystemRoot")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Remarks:
+class Remarks(Struct, frozen=True, kw_only=True):
     """What a collaborator says of a draft."""
 
     notes: tuple[str, ...] = ()

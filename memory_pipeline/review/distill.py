@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from memory_pipeline.entries import are_of_one_family
 from memory_pipeline.likeness import Sense, code_in, contradicts, likeness, same_condition, same_statement, sense_of
@@ -21,8 +22,7 @@ _SHARED_FROM = 0.5
 _ID_CHARS = 24
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Distilled:
+class Distilled(Struct, frozen=True, kw_only=True):
     """What one distillation found."""
 
     looked_at: int  # memories

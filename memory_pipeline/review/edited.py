@@ -5,10 +5,10 @@ from __future__ import annotations
 import codecs
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
+from msgspec import Struct
 
 from memory_pipeline.errors import MemoryPipelineError
 from memory_pipeline.records import Draft, Entry, ReviewStatus
@@ -25,16 +25,14 @@ class EditRefusedError(MemoryPipelineError):
     """An edited file is not taken in; the message says why, and goes on after "since"."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TakenIn:
+class TakenIn(Struct, frozen=True, kw_only=True):
     """What became of the decisions in a file."""
 
     decided: int = 0
     problems: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Edit:
+class _Edit(Struct, frozen=True, kw_only=True):
     """What a file says otherwise than we wrote it, about one entry."""
 
     entry_id: str

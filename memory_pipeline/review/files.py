@@ -11,9 +11,11 @@ import contextlib
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config
@@ -59,8 +61,7 @@ _MOST_TRIES = 5
 _MOST_FAILURES_TOLD = 3
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FilesReport:
+class FilesReport(Struct, frozen=True, kw_only=True):
     """What became of the files: counts, and sentences for the person."""
 
     decided: int = 0  # decisions and notes that were taken in from files

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import orjson
+from msgspec import Struct
 
 from memory_pipeline.likeness import Sense, sense_of
 from memory_pipeline.tombstones import tokens_of
@@ -18,8 +18,7 @@ _SALT_BYTES = 16
 _REWORDED_FROM = 0.6
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Fingerprint:
+class Fingerprint(Struct, frozen=True, kw_only=True):
     """A statement and its condition as hashes. No words stand in it."""
 
     salt: str

@@ -7,11 +7,11 @@ its log is read, or its packet is imported.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import orjson
+from msgspec import Struct
 
 from memory_pipeline.config import Config
 from memory_pipeline.redact import redact
@@ -25,8 +25,7 @@ _STATEMENT_CHARS = 300
 _FIELD_CHARS = 100
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ForeignEntry:
+class ForeignEntry(Struct, frozen=True, kw_only=True):
     """What such a file says of one entry, masked, each field one line."""
 
     entry_id: str
@@ -35,8 +34,7 @@ class ForeignEntry:
     review_status: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ForeignDrafts:
+class ForeignDrafts(Struct, frozen=True, kw_only=True):
     """A draft file that we did not write."""
 
     path: Path

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from memory_pipeline.contradiction import stands_against
 from memory_pipeline.entries import are_of_one_family, have_one_goal, is_persons_word
@@ -47,8 +48,7 @@ _CASE = re.compile(
 _QUOTED = re.compile(r"`[^`]*`|\"[^\"]*\"|“[^”]*”|「[^」]*」")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Known:
+class Known(Struct, frozen=True, kw_only=True):
     """A statement that a draft is compared with: a memory, or one given in a file."""
 
     known_id: str
@@ -60,8 +60,7 @@ class Known:
     is_persons_word: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Labelled:
+class Labelled(Struct, frozen=True, kw_only=True):
     """The label of one draft."""
 
     label: DraftLabel

@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from memory_pipeline.files import sha256_hex
 from memory_pipeline.records import Coverage, Event, EventKind, Speaker, ToolStatus
@@ -55,8 +57,7 @@ _ALWAYS_LOSSY = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PacketAudit:
+class PacketAudit(Struct, frozen=True, kw_only=True):
     """How complete a packet is."""
 
     coverage: Coverage = Coverage.PARTIAL
@@ -89,8 +90,7 @@ def audit_of(document: object) -> PacketAudit:
     )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PacketTurn:
+class PacketTurn(Struct, frozen=True, kw_only=True):
     """One turn of a packet: texts as they were said, and lines."""
 
     number: int
@@ -108,8 +108,7 @@ class PacketTurn:
         return not any(getattr(self, name) for name in (*_TEXTS.values(), *_LISTS.values()))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Packet:
+class Packet(Struct, frozen=True, kw_only=True):
     """A session packet."""
 
     session_id: str
@@ -117,8 +116,7 @@ class Packet:
     turns: tuple[PacketTurn, ...]
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(Struct):
     """A turn while it is gathered."""
 
     number: int

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config
@@ -31,8 +33,7 @@ from memory_pipeline.tombstones import TombstoneFolder, Tombstones
 _OURS = frozenset({JOURNAL_THREAD, MEMORIES_THREAD})
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class KeptPacket:
+class KeptPacket(Struct, frozen=True, kw_only=True):
     """A packet that lies in the folder."""
 
     session_id: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Sequence
+
+from msgspec.structs import replace
 
 from memory_pipeline.clock import DAY_SECONDS, Clock
 from memory_pipeline.config import Config
@@ -135,7 +136,7 @@ class Review:
                 continue
             labelled = labeller.label(draft.entry)
             found.append(
-                dataclasses.replace(
+                replace(
                     draft,
                     label=labelled.label,
                     readiness=readiness_of(labelled.label, draft.coverage),
@@ -194,7 +195,7 @@ class Review:
             left = left_of_review(record, tombstones, is_known=record.entry_id in known)
             if left is not None:
                 # The file is the person's to edit: its notes are masked like those of a command.
-                yield dataclasses.replace(left, note=note_of(left.note), scope=projects.get(left.scope, left.scope))
+                yield replace(left, note=note_of(left.note), scope=projects.get(left.scope, left.scope))
 
     def _write_former_down(self) -> None:
         former = {one.entry.entry_id: one for one in self._store.drafts.former()}

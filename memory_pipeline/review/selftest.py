@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from memory_pipeline.config import Config, ReviewConfig
 from memory_pipeline.records import (
@@ -55,8 +56,7 @@ _READINESS = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Check:
+class Check(Struct, frozen=True, kw_only=True):
     """One rule, whether it holds, and what was found where it doesn't."""
 
     name: str
@@ -177,7 +177,7 @@ def _entry(statement: str, *, speaker: Speaker = Speaker.USER, kind: EntryKind =
 
 def _say(store: Store, thread_id: str, *entries: Entry) -> None:
     """Store what a session said, as phase one would."""
-    entries = tuple(dataclasses.replace(entry, thread_id=thread_id) for entry in entries)
+    entries = tuple(replace(entry, thread_id=thread_id) for entry in entries)
     path = f"/built-in/{thread_id}.jsonl"
     file = RolloutFile(Agent.CODEX, path, thread_id, archived=False, size=1, mtime_ns=1, inode=1, device=1)
     facts = ThreadFacts(

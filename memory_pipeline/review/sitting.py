@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from memory_pipeline.records import Draft, ReviewStatus
 from memory_pipeline.review.run import Review
@@ -20,8 +21,7 @@ class Answer(StrEnum):
     NOTHING = "nothing"  # there is nothing to decide about, or to take back
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Told:
+class Told(Struct, frozen=True, kw_only=True):
     """What a person is told about a decision: about which draft, as it stands now."""
 
     answer: Answer

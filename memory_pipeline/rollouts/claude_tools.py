@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from memory_pipeline.records import ToolStatus
 from memory_pipeline.rollouts.grammar import image_marker, table
@@ -44,8 +44,7 @@ _HEAD_CHARS = 400
 _ANSWERED = re.compile(r'"((?:[^"\\]|\\.)*)"="((?:[^"\\]|\\.)*)"')
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Result:
+class Result(Struct, frozen=True, kw_only=True):
     """A tool result taken apart. ``said`` holds a person's own words in it, "" when there are none."""
 
     text: str

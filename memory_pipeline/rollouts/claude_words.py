@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
+
+from msgspec import Struct
 
 from memory_pipeline.rollouts.grammar import image_marker, table
 from memory_pipeline.rollouts.wrappers import is_cut_block, is_set, is_wrapped_whole, without_injected
@@ -56,8 +57,7 @@ class Said(Enum):
     NOTHING = "nothing"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class UserLine:
+class UserLine(Struct, frozen=True, kw_only=True):
     """A user line without tool results, judged."""
 
     said: Said

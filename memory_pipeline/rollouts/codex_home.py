@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from memory_pipeline.config import AGENT_HOMES, Config
 from memory_pipeline.errors import ConfigError
@@ -35,8 +36,7 @@ _TRACES = ("sessions", "archived_sessions", "auth.json", "installation_id")
 _MOST_BYTES = 4 << 20
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CodexReader:
+class CodexReader(Struct, frozen=True, kw_only=True):
     """A home of Codex whose memory folder is our workspace."""
 
     home: Path

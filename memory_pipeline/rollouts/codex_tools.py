@@ -10,11 +10,11 @@ import json
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import orjson
+from msgspec import Struct
 
 from memory_pipeline.records import ToolStatus
 from memory_pipeline.rollouts.grammar import image_marker, is_broken_content, table
@@ -75,8 +75,7 @@ class Call(NamedTuple):
     is_script: bool = False  # code mode: what it runs is reported under other ids
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True, kw_only=True):
     """How a tool call ended."""
 
     status: ToolStatus

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from memory_pipeline.rollouts.grammar import image_marker, table
 from memory_pipeline.rollouts.wrappers import is_cut_block, is_wrapped_whole, without_injected
@@ -35,8 +36,7 @@ _HARNESS_SAYS = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class UserMessage:
+class UserMessage(Struct, frozen=True, kw_only=True):
     """A ``role: user`` message taken apart. Each part is "" when there is none of it."""
 
     spoken: str = ""  # by a person, unless ``sure`` is false and later lines say otherwise

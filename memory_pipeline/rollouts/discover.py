@@ -12,9 +12,10 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from operator import attrgetter
 from stat import S_ISREG
+
+from msgspec import Struct, field
 
 from memory_pipeline.records import Agent, RolloutFile
 from memory_pipeline.rollouts.homes import home_problem, is_below, log_roots
@@ -35,8 +36,7 @@ _MAX_DEPTH = 4
 ScanFolder = Callable[[str], AbstractContextManager[Iterator[os.DirEntry[str]]]]
 
 
-@dataclass(kw_only=True, slots=True)
-class _Search:
+class _Search(Struct, kw_only=True):
     """What one search remembers, so that no real file and no real folder is met twice."""
 
     agent: Agent

@@ -14,11 +14,11 @@ import sys
 import zlib
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, ClassVar, Protocol
 
 import msgspec
+from msgspec import Struct, field
 
 from memory_pipeline.records import Event, EventKind, RateLimit, Source, Speaker, ToolStatus
 from memory_pipeline.redact import redact
@@ -111,8 +111,7 @@ class Draft(msgspec.Struct, kw_only=True):
         )
 
 
-@dataclass(kw_only=True, slots=True)
-class SessionNotes:
+class SessionNotes(Struct, kw_only=True):
     """What a log says about its session, gathered while it is read."""
 
     thread_id: str | None = None
@@ -161,8 +160,7 @@ class SessionNotes:
         return at <= self.written_at + TOLERANCE_SECONDS
 
 
-@dataclass(kw_only=True, slots=True)
-class LineCounts:
+class LineCounts(Struct, kw_only=True):
     """How much of a log a grammar understood. Several records on one line count as one line."""
 
     understood_lines: int = 0
@@ -201,8 +199,7 @@ def _shown_name(written: str) -> str:
     return "".join(character for character in redact(written).text if character.isprintable())[:_NAME_CHARS]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True, kw_only=True):
     """What a reading is asked for: which part of the file, and without which turns.
 
     With a ``digest`` the reading is lean: it wants the facts alone, and what was said goes into the digest.

@@ -23,13 +23,13 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from io import BytesIO
 from itertools import accumulate
 from typing import Any, Protocol
 
 import msgspec
 import orjson
+from msgspec import Struct
 
 #: A longer line is skipped. While it is decoded it takes six times as much: a character may take four bytes.
 MAX_LINE_BYTES = 8 << 20
@@ -145,8 +145,7 @@ class SkippedLines:
             self.places.append((line_number, reason))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LineBlock:
+class LineBlock(Struct, frozen=True, kw_only=True):
     r"""Lines that stand together, each with its ``\n``; or one line that spans chunks.
 
     The first is line ``number``; each starts at one of ``byte_starts`` of the plain text. Blank lines are among them.

@@ -12,9 +12,10 @@ import json
 import re
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
+
+from msgspec import Struct
 
 from memory_pipeline.records import RolloutFile
 from memory_pipeline.rollouts.jsonl import (
@@ -38,8 +39,7 @@ _LOOKED_AHEAD = 512
 _SAYING = ("type", "role", "content", "name", "arguments", "input", "action", "call_id", "output", "tools", "result")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class OwnPart:
+class OwnPart(Struct, frozen=True, kw_only=True):
     """What of a file is its own thread's: all but these records, and all from this byte of the plain text on."""
 
     foreign_hashes: frozenset[int] = frozenset()
@@ -114,8 +114,7 @@ def own_start(child: RolloutFile, child_home: str, *, parent: RolloutFile | None
     return common
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Fork:
+class _Fork(Struct, frozen=True, kw_only=True):
     """What the first meta of a file says that may be a fork."""
 
     thread_id: str
@@ -125,8 +124,7 @@ class _Fork:
     meta_end: int  # behind the meta's line
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Copied:
+class _Copied(Struct, frozen=True, kw_only=True):
     """Where the copies end by their times, and whether a turn that began after the fork shows it."""
 
     until: int

@@ -8,10 +8,11 @@ in one pass, in memory bounded by its longest line; whatever is wrong with it is
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
 from itertools import chain
+
+from msgspec import Struct
 
 from memory_pipeline.config import JOURNAL_FILE
 from memory_pipeline.errors import RolloutError
@@ -41,8 +42,7 @@ class EvidenceState(StrEnum):
     GONE = "gone"  # the log is not there, or can't be read
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ReadBack:
+class ReadBack(Struct, frozen=True, kw_only=True):
     """What became of one piece of evidence. The place is where the line stands now; None unless it was read."""
 
     state: EvidenceState

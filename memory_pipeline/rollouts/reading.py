@@ -13,8 +13,9 @@ import re
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from sys import getsizeof
+
+from msgspec import Struct, field
 
 from memory_pipeline.errors import RolloutError
 from memory_pipeline.records import Agent, Citation, Event, EventKind, RolloutFile, Source, ThreadFacts
@@ -337,8 +338,7 @@ def read_facts(
     )
 
 
-@dataclass(slots=True)
-class _Unit:
+class _Unit(Struct):
     """What was said since one prompt that a rollback can undo to."""
 
     start: int

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from datetime import datetime
 from typing import Any
 
 import orjson
+from msgspec.structs import replace
 
 from memory_pipeline.clock import iso
 from memory_pipeline.records import EntryKind, ReviewAct, ReviewRecord, ReviewStatus
@@ -85,7 +85,7 @@ def left_of_review(record: ReviewRecord, tombstones: Tombstones, *, is_known: bo
         or (not is_known and tombstones.touches(record.thread_id))
     ):
         return None
-    return dataclasses.replace(record, note="") if tombstones.holds_words(record.note) else record
+    return replace(record, note="") if tombstones.holds_words(record.note) else record
 
 
 def _until(value: object, at: float) -> float:

@@ -7,11 +7,11 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import orjson
+from msgspec import Struct
 
 from memory_pipeline.clock import Clock, iso
 from memory_pipeline.config import Config
@@ -41,8 +41,7 @@ _PERSONS = ("MEMORY.md", "extensions")
 _SPARE_BYTES = 64 << 20
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Backup:
+class Backup(Struct, frozen=True, kw_only=True):
     """A backup that is whole as far as its list of files tells."""
 
     path: Path

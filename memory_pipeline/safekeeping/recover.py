@@ -6,10 +6,10 @@ import os
 import shutil
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
+from msgspec import Struct
 
 from memory_pipeline.clock import DAY_SECONDS, WEEK_SECONDS, Clock, iso
 from memory_pipeline.config import Config
@@ -30,8 +30,7 @@ SPENDING_SECONDS = WEEK_SECONDS + DAY_SECONDS
 _WHY = "why.json"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SetAside:
+class SetAside(Struct, frozen=True, kw_only=True):
     """A folder of what was set aside, and why."""
 
     path: Path

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from memory_pipeline.config import Config
 from memory_pipeline.errors import DamagedDatabaseError, StoreError
@@ -20,8 +21,7 @@ from memory_pipeline.tombstones import TombstoneFolder
 _MOST_NAMED = 5
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True, kw_only=True):
     """Something that is wrong: where, what, and what to do."""
 
     path: Path

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from memory_pipeline import __version__
 from memory_pipeline.budget import paid_hold
@@ -20,8 +21,7 @@ TEXTFILE_MODE = 0o644
 _PREFIX = "memory_pipeline_"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Metric:
+class Metric(Struct, frozen=True, kw_only=True):
     """One metric: what it counts, and its value for each value of its label ("" where it has none)."""
 
     name: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from memory_pipeline.config import AGENT_HOMES, Config, parse_config, user_config_path
 from memory_pipeline.errors import UsageError
@@ -13,8 +14,7 @@ from memory_pipeline.errors import UsageError
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ServiceJob:
+class ServiceJob(Struct, frozen=True, kw_only=True):
     """A call of this program that needs nothing of the shell that it was made in: all paths are absolute."""
 
     program: tuple[str, ...]

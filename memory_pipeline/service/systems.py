@@ -8,10 +8,11 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct
 
 from memory_pipeline.errors import ServiceError, UsageError
 from memory_pipeline.files import FILE_MODE, make_private_folder, sync_folder, write_whole
@@ -38,8 +39,7 @@ class ServiceKind(StrEnum):
     CRONTAB = "crontab"  # a line that makes a pass at each time of the schedule, without a daemon
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ServiceState:
+class ServiceState(Struct, frozen=True, kw_only=True):
     """How a service stands."""
 
     kind: ServiceKind
@@ -306,8 +306,7 @@ class CrontabService:
             raise ServiceError(f"your crontab was not changed: crontab refused it: {said}")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Ran:
+class _Ran(Struct, frozen=True, kw_only=True):
     code: int
     out: bytes
     err: str

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from memory_pipeline.clock import DAY_SECONDS, iso_date
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Day:
+class Day(Struct, frozen=True, kw_only=True):
     """One day, in UTC."""
 
     date: str  # YYYY-MM-DD

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from memory_pipeline.records import Citation
 from memory_pipeline.store.connection import immediate
@@ -17,8 +18,7 @@ _THREAD = "thread"
 _LINE = "line"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CitedLine:
+class CitedLine(Struct, frozen=True, kw_only=True):
     """A line of MEMORY.md that an answer named, as its session saw the file."""
 
     citation_id: str

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 import orjson
+from msgspec import Struct
 
 from memory_pipeline.records import Entry, EntryKind, ReviewAct, ReviewRecord, ReviewStatus
 
@@ -23,8 +23,7 @@ _ID_CHARS = 24
 WriteDown = Callable[[Sequence[ReviewRecord]], None]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Deed:
+class Deed(Struct, frozen=True, kw_only=True):
     """What a person does to a draft, before it has a record."""
 
     act: ReviewAct
@@ -207,8 +206,7 @@ def standing_rejections(waiting: Iterable[ReviewRecord]) -> list[ReviewRecord]:
     return [one for one in last if one.status is ReviewStatus.REJECTED and one.fingerprint]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Former:
+class Former(Struct, frozen=True, kw_only=True):
     """A draft that was decided before decisions stood in the journal."""
 
     entry: Entry

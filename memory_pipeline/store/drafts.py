@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import orjson
+from msgspec import Struct
 
 from memory_pipeline.records import (
     MEMORIES_THREAD,
@@ -69,8 +69,7 @@ _FORMER = """
 """
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Unjudged:
+class Unjudged(Struct, frozen=True, kw_only=True):
     """An entry to label, and what is known of its reading."""
 
     entry: Entry
@@ -78,8 +77,7 @@ class Unjudged:
     is_flagged: bool  # a curator's model saw a contradiction
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Rejection:
+class Rejection(Struct, frozen=True, kw_only=True):
     """What a person rejected, as a fingerprint."""
 
     entry_id: str
@@ -88,16 +86,14 @@ class Rejection:
     fingerprint: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Dropped:
+class Dropped(Struct, frozen=True, kw_only=True):
     """How many drafts left the queue undecided."""
 
     by_age: int = 0
     by_rank: int = 0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Decided:
+class Decided(Struct, frozen=True, kw_only=True):
     """What became of one decision of a person."""
 
     entry_ids: tuple[str, ...] = ()  # decided now

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sqlite3
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import orjson
+from msgspec import Struct, field
 
 from memory_pipeline.errors import StoreError
 from memory_pipeline.records import (
@@ -32,8 +31,7 @@ from memory_pipeline.store.threads import select_threads
 from memory_pipeline.store.usage import erase_usage
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True, kw_only=True):
     """Everything with words that the database holds."""
 
     threads: Mapping[str, IndexedThread]
@@ -49,8 +47,7 @@ class Kept:
     moved_settings: Mapping[str, str]  # target -> the scope that this project is known under by now
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Remains:
+class Remains(Struct, frozen=True, kw_only=True):
     """What a thread tells once a part of it is forgotten."""
 
     rollout_summary: str
@@ -59,8 +56,7 @@ class Remains:
     tasks: tuple[Task, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Erasure:
+class Erasure(Struct, frozen=True, kw_only=True):
     """What goes from the database, and what takes the place of what can't simply go."""
 
     threads: frozenset[str] = frozenset()
@@ -80,7 +76,7 @@ class Erasure:
     @property
     def is_empty(self) -> bool:
         """Whether the database holds nothing of it."""
-        return not any(getattr(self, one.name) for one in dataclasses.fields(self))
+        return not any(getattr(self, name) for name in self.__struct_fields__)
 
 
 class Forgetting:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from memory_pipeline.clock import LONGEST_WAIT_SECONDS, last_believed_wait
 from memory_pipeline.records import Claim, ClaimOutcome, Extraction, Gate, Happened, IndexedThread, JobState, Lease
@@ -26,8 +27,7 @@ _DUE = """
 """
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ProviderRest:
+class ProviderRest(Struct, frozen=True, kw_only=True):
     """Whether a provider rests, and what it did last."""
 
     rest_until: float | None = None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from memory_pipeline.clock import DAY_SECONDS, WEEK_SECONDS
 from memory_pipeline.store.connection import immediate
@@ -14,8 +15,7 @@ _MOST_TOKENS = 1 << 40
 _WHOLE = ""  # stands for the whole in refused_calls
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Cap:
+class Cap(Struct, frozen=True, kw_only=True):
     """At most so many tokens in any window of so many seconds, of one project or (None) of the whole."""
 
     tokens: int
@@ -23,8 +23,7 @@ class Cap:
     scope: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Reservation:
+class Reservation(Struct, frozen=True, kw_only=True):
     """The answer to asking for tokens.
 
     ``booking_id`` is None when a cap forbids it; then ``refused_by`` is the cap that holds longest, and ``opens_at``
@@ -37,8 +36,7 @@ class Reservation:
     opens_at: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DayCost:
+class DayCost(Struct, frozen=True, kw_only=True):
     """What the calls of one day (UTC) took for one project (None: no single one), phase and model."""
 
     day: str

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from memory_pipeline.store.connection import immediate
 
@@ -17,16 +18,14 @@ _SIGN = 1 << 63
 _WHOLE = 1 << 64
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class OpenClaim:
+class OpenClaim(Struct, frozen=True, kw_only=True):
     """A thread whose records are read but not yet shared out."""
 
     thread_id: str
     rollout_path: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Share:
+class Share(Struct, frozen=True, kw_only=True):
     """What of a thread's file is not its own."""
 
     own_from_byte: int = 0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 import orjson
+from msgspec import Struct
 
 from memory_pipeline.clock import LONGEST_WAIT_SECONDS
 from memory_pipeline.records import (
@@ -37,8 +37,7 @@ _SET_ASIDE = """
 """
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LastConsolidation:
+class LastConsolidation(Struct, frozen=True, kw_only=True):
     """How the newest consolidation stands."""
 
     consolidation_id: int

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import orjson
+from msgspec import Struct
 
 from memory_pipeline.records import Gate, JobState
 from memory_pipeline.store.withdrawn import WITHDRAWN
@@ -28,8 +28,7 @@ _FROM = """
 """
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RunningJob:
+class RunningJob(Struct, frozen=True, kw_only=True):
     """A job that a run has leased."""
 
     thread_id: str
@@ -37,8 +36,7 @@ class RunningJob:
     lease_until: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FailedJobs:
+class FailedJobs(Struct, frozen=True, kw_only=True):
     """Sessions that failed for the very same reason."""
 
     state: JobState

@@ -5,16 +5,15 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import orjson
+from msgspec import Struct
 
 from memory_pipeline.store.connection import immediate
 from memory_pipeline.store.extractions import SAID
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class WrittenVersion:
+class WrittenVersion(Struct, frozen=True, kw_only=True):
     """One version of a file that we wrote, or were about to write when something cut us off."""
 
     name: str  # below the state folder

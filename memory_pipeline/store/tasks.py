@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sqlite3
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from memory_pipeline.records import Agent, Happened, RolloutFile, TaskLine, ThreadFacts
 from memory_pipeline.store.chronicle import note
@@ -15,8 +16,7 @@ from memory_pipeline.store.threads import refresh_claimable, upsert_thread
 _SELECT_PLACES = "SELECT thread_id, content_digest, own_from_byte, present FROM threads"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TaskPlace:
+class TaskPlace(Struct, frozen=True, kw_only=True):
     """Where the line of a task was last seen, and what it said."""
 
     digest: str
@@ -60,7 +60,7 @@ class SubmittedTasks:
         ended_at = facts.updated_at if facts.updated_at is not None else now
         updated_at = min(ended_at, now)
         if facts.started_at is not None:
-            facts = dataclasses.replace(facts, started_at=facts.started_at - (ended_at - updated_at))
+            facts = replace(facts, started_at=facts.started_at - (ended_at - updated_at))
         with immediate(self._connect()) as connection:
             row = connection.execute(
                 "SELECT content_digest FROM threads WHERE thread_id = ?", (facts.thread_id,)

@@ -10,8 +10,9 @@ import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from memory_pipeline.clock import DAY_SECONDS
 from memory_pipeline.errors import DamagedDatabaseError, StoreError
@@ -38,8 +39,7 @@ _FREE_BYTES = 2 << 20
 _PATIENCE_MILLISECONDS = 1000
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Tidied:
+class Tidied(Struct, frozen=True, kw_only=True):
     """What upkeep let go of, in rows."""
 
     threads: int = 0

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
+from msgspec import Struct
 
 from memory_pipeline.clock import iso
 from memory_pipeline.config import JOURNAL_FILE
@@ -44,8 +44,7 @@ if TYPE_CHECKING:
 Moment = Annotated[str, msgspec.Meta(description="ISO 8601 in UTC, ending in Z.")]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MemoryDocument:
+class MemoryDocument(Struct, frozen=True, kw_only=True):
     """One memory."""
 
     memory_id: str
@@ -65,16 +64,14 @@ class MemoryDocument:
     superseded_by: str | None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MemoryList:
+class MemoryList(Struct, frozen=True, kw_only=True):
     """Memories, by scope; ``total`` counts those that fit, also past the limit."""
 
     memories: list[MemoryDocument]
     total: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class EvidenceDocument:
+class EvidenceDocument(Struct, frozen=True, kw_only=True):
     """One line that an entry rests on, and whether it still stands in the log."""
 
     rollout_path: str
@@ -89,8 +86,7 @@ class EvidenceDocument:
     reason: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class EntryDocument:
+class EntryDocument(Struct, frozen=True, kw_only=True):
     """What one thread says; ``stands`` is false once it no longer does."""
 
     entry_id: str
@@ -103,8 +99,7 @@ class EntryDocument:
     evidence: list[EvidenceDocument]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class WordingDocument:
+class WordingDocument(Struct, frozen=True, kw_only=True):
     """What a memory said before a step."""
 
     kind: EntryKind
@@ -115,8 +110,7 @@ class WordingDocument:
     pinned: bool
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class StepDocument:
+class StepDocument(Struct, frozen=True, kw_only=True):
     """One step of a history."""
 
     operation: OperationKind
@@ -129,8 +123,7 @@ class StepDocument:
     before: WordingDocument | None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MemoryDetails:
+class MemoryDetails(Struct, frozen=True, kw_only=True):
     """One memory, how it came to be, and what it rests on."""
 
     memory: MemoryDocument
@@ -139,8 +132,7 @@ class MemoryDetails:
     entries: list[EntryDocument]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FoundDocument:
+class FoundDocument(Struct, frozen=True, kw_only=True):
     """One memory that a query found, and by what."""
 
     memory: MemoryDocument
@@ -150,15 +142,13 @@ class FoundDocument:
     snippet: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FoundList:
+class FoundList(Struct, frozen=True, kw_only=True):
     """What a query found, the best first."""
 
     found: list[FoundDocument]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DraftDocument:
+class DraftDocument(Struct, frozen=True, kw_only=True):
     """One draft: an entry that waits for a decision, or was decided about."""
 
     entry_id: str
@@ -187,16 +177,14 @@ class DraftDocument:
     evidence: list[EvidenceDocument]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DraftList:
+class DraftList(Struct, frozen=True, kw_only=True):
     """Drafts; ``total`` counts those that fit, also past the limit."""
 
     drafts: list[DraftDocument]
     total: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DecidedDocument:
+class DecidedDocument(Struct, frozen=True, kw_only=True):
     """What became of a decision: drafts that ``changed`` meanwhile, or are ``gone``, were not decided about."""
 
     drafts: list[DraftDocument]
@@ -204,8 +192,7 @@ class DecidedDocument:
     gone: list[str]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class NamedWords:
+class NamedWords(Struct, frozen=True, kw_only=True):
     """Something that goes, and what it says."""
 
     name: str
@@ -213,8 +200,7 @@ class NamedWords:
     statement: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Rewording:
+class Rewording(Struct, frozen=True, kw_only=True):
     """A memory that stays, since others support it, and says something else from then on."""
 
     memory_id: str
@@ -222,8 +208,7 @@ class Rewording:
     after: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ForgetAnswer:
+class ForgetAnswer(Struct, frozen=True, kw_only=True):
     """What goes, or went. After a dry run there is no ``receipt``."""
 
     dry_run: bool
@@ -236,8 +221,7 @@ class ForgetAnswer:
     receipt: ReceiptDocument | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ReceiptDocument:
+class ReceiptDocument(Struct, frozen=True, kw_only=True):
     """What a search of every file found afterwards."""
 
     is_clean: bool
@@ -248,8 +232,7 @@ class ReceiptDocument:
     notes: list[str]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Phase1Document:
+class Phase1Document(Struct, frozen=True, kw_only=True):
     """What phase one did."""
 
     discovered: int
@@ -264,8 +247,7 @@ class Phase1Document:
     seconds: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Phase2Document:
+class Phase2Document(Struct, frozen=True, kw_only=True):
     """What phase two did."""
 
     outcome: Phase2Outcome
@@ -276,8 +258,7 @@ class Phase2Document:
     seconds: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RunDocument:
+class RunDocument(Struct, frozen=True, kw_only=True):
     """What a run did."""
 
     phase1: Phase1Document
@@ -286,8 +267,7 @@ class RunDocument:
     problems: list[str]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LogRow:
+class LogRow(Struct, frozen=True, kw_only=True):
     """What became of one task; ``why`` says what holds it back, or what went wrong."""
 
     task_id: str
@@ -305,24 +285,21 @@ class LogRow:
     memories: list[str]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LogDocument:
+class LogDocument(Struct, frozen=True, kw_only=True):
     """What became of the tasks; ``total`` counts those past the limit too."""
 
     tasks: list[LogRow]
     total: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TaskDocument:
+class TaskDocument(Struct, frozen=True, kw_only=True):
     """A task that was taken in; ``is_new`` is false where it said just what was known."""
 
     task: LogRow
     is_new: bool
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SettingsDocument:
+class SettingsDocument(Struct, frozen=True, kw_only=True):
     """The settings in force. Without a model, that of the server's configuration is used."""
 
     generate_memories: bool
@@ -336,8 +313,7 @@ class SettingsDocument:
     consolidation_model: str | None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FlagsDocument:
+class FlagsDocument(Struct, frozen=True, kw_only=True):
     """The switches of one task, null where it follows the settings; and what holds for it with them."""
 
     task_id: str
@@ -356,8 +332,7 @@ class Without(StrEnum):
     NOTHING = "nothing_remembered"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ToldMemory:
+class ToldMemory(Struct, frozen=True, kw_only=True):
     """One memory that stands in a context."""
 
     memory_id: str
@@ -369,8 +344,7 @@ class ToldMemory:
     last_confirmed: Moment | None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ContextDocument:
+class ContextDocument(Struct, frozen=True, kw_only=True):
     """What a task is given: a text to put before its first turn; null, and why, where there is nothing to give."""
 
     context: str | None

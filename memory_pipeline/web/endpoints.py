@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
+from msgspec import Struct, field
 
 from memory_pipeline.web.users import User
 
@@ -22,8 +22,7 @@ class Nothing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """No parameters."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Call:
+class Call(Struct, frozen=True, kw_only=True):
     """One request, read and checked."""
 
     user: User
@@ -36,8 +35,7 @@ class Call:
 Run = Callable[["App", Call], Any]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True, kw_only=True):
     """One call of the interface."""
 
     name: str

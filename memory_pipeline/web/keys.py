@@ -6,18 +6,18 @@ the file again whenever it changed: a token made or revoked by a command counts 
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import hmac
 import os
 import secrets
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from memory_pipeline.clock import iso
 from memory_pipeline.config import Config
@@ -36,8 +36,7 @@ _WAIT_SECONDS = 10.0
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class KeptToken:
+class KeptToken(Struct, frozen=True, kw_only=True):
     """One token, without what only its holder knows."""
 
     token_id: str
@@ -46,15 +45,13 @@ class KeptToken:
     created_at: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Link:
+class _Link(Struct, frozen=True, kw_only=True):
     user: str
     sha256: str
     ends_at: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Kept:
+class _Kept(Struct, frozen=True, kw_only=True):
     """The file as a whole."""
 
     format: int = 1
@@ -81,7 +78,7 @@ class Keys:
         """
         token_id, secret = secrets.token_hex(_ID_BYTES), self._draw(_SECRET_BYTES)
         made = KeptToken(token_id=token_id, user=user, sha256=_sha256(secret), created_at=now)
-        self._change(lambda kept: (dataclasses.replace(kept, tokens=(*kept.tokens, made)), None))
+        self._change(lambda kept: (replace(kept, tokens=(*kept.tokens, made)), None))
         return made, f"{_TOKEN_MARK}_{token_id}_{secret}"
 
     def tokens(self, user: str | None = None) -> Sequence[KeptToken]:
@@ -102,7 +99,7 @@ class Keys:
 
         def without(kept: _Kept) -> tuple[_Kept, bool]:
             left = tuple(token for token in kept.tokens if (token.token_id, token.user) != (token_id, user))
-            return dataclasses.replace(kept, tokens=left), len(left) < len(kept.tokens)
+            return replace(kept, tokens=left), len(left) < len(kept.tokens)
 
         if not self._change(without):
             raise UsageError(
@@ -130,7 +127,7 @@ class Keys:
         """
         code = self._draw(_SECRET_BYTES)
         link = _Link(user=user, sha256=_sha256(code), ends_at=now + LINK_SECONDS)
-        self._change(lambda kept: (dataclasses.replace(kept, links=(*_open(kept.links, now), link)), None))
+        self._change(lambda kept: (replace(kept, links=(*_open(kept.links, now), link)), None))
         return code
 
     def redeem_link(self, code: str, *, now: float) -> str | None:
@@ -146,7 +143,7 @@ class Keys:
         def without(kept: _Kept) -> tuple[_Kept, str | None]:
             user = next((one.user for one in _open(kept.links, now) if hmac.compare_digest(one.sha256, asked)), None)
             left = tuple(one for one in _open(kept.links, now) if one.sha256 != asked)
-            return dataclasses.replace(kept, links=left), user
+            return replace(kept, links=left), user
 
         return self._change(without)
 

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _MOST_NAMES = 10_000
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Rate:
+class Rate(Struct, frozen=True, kw_only=True):
     """What one caller may ask for."""
 
     at_once: int
     per_minute: float
 
 
-@dataclass(slots=True)
-class _Bucket:
+class _Bucket(Struct):
     left: float
     filled_at: float
 

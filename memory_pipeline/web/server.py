@@ -6,10 +6,10 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -48,8 +48,7 @@ _MOST_CONNECTIONS = 128
 _START_SECONDS = 20.0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Parts:
+class Parts(Struct, frozen=True, kw_only=True):
     """What the pages of a server are made with, beside its interface."""
 
     users: Users

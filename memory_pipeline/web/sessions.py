@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hmac
 import secrets
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 COOKIE = "memory_pipeline_session"
 #: A session ends so long after the login, and after so long without a request, in seconds.
@@ -18,8 +19,7 @@ _MOST_SESSIONS = 20
 _SECRET_BYTES = 32
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Session:
+class Session(Struct, frozen=True, kw_only=True):
     """One login. ``form_token`` must come back with each form, or the form was not ours."""
 
     user: str
@@ -63,7 +63,7 @@ class Sessions:
             session = self._open.get(value or "")
             if session is None or not session.is_open(now):
                 return None
-            seen = dataclasses.replace(session, seen_at=max(now, session.seen_at))
+            seen = replace(session, seen_at=max(now, session.seen_at))
             self._open[value or ""] = seen
             return seen
 

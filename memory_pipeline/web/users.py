@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from memory_pipeline.config import Config, MetricsConfig, SettingsConfig, SourceConfig, SourcesConfig
 from memory_pipeline.errors import UsageError
@@ -16,8 +17,7 @@ OWNER = "owner"
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}", re.ASCII)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class User:
+class User(Struct, frozen=True, kw_only=True):
     """Somebody whom a token or a login stands for, and the configuration that their calls work on."""
 
     name: str
@@ -63,13 +63,13 @@ class Users:
         """Return the owner's configuration as it holds for somebody else: another state, none of the owner's logs."""
         state = self._config.users_path / name
         off = SourceConfig(enabled=False, home=str(state / "no-logs"))
-        return dataclasses.replace(
+        return replace(
             self._config,
             state_dir=str(state),
             memories_dir=str(state / "memories"),
             settings=SettingsConfig(generate_memories=False, use_memories=False),
             sources=SourcesConfig(codex=off, claude=off),
-            gates=dataclasses.replace(
+            gates=replace(
                 self._config.gates,
                 external_context="skip",
                 min_rate_limit_remaining_percent=20,
@@ -78,7 +78,7 @@ class Users:
                 min_result_chars=200,
             ),
             # A program that the owner named for themselves reads nothing of others.
-            review=dataclasses.replace(self._config.review, collaborator=""),
+            review=replace(self._config.review, collaborator=""),
             metrics=MetricsConfig(),
             # Theirs are the defaults of a new user, whatever the owner wrote for themselves.
             written=frozenset(key for key in self._config.written if key.startswith("model.")),

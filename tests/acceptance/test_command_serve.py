@@ -10,7 +10,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +17,12 @@ import httpx2
 import pytest
 from command import Machine, Running, session, wait_until
 from model_server import ModelServer, hang
+from msgspec import Struct
 
 RULE = "From now on always run make lint before you commit."
 
 
-@dataclass(frozen=True, kw_only=True)
-class Serving:
+class Serving(Struct, frozen=True, kw_only=True, dict=True):
     """A server that runs."""
 
     running: Running

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,13 +11,13 @@ import anyio
 from command import Machine
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from msgspec import Struct
 
 T = TypeVar("T")
 _PATIENCE_SECONDS = 60.0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Told:
+class Told(Struct, frozen=True, kw_only=True):
     """What a tool answered."""
 
     is_error: bool

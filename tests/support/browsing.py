@@ -7,11 +7,11 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct
 from served import Served
 
 from memory_pipeline.web.server import run_server
@@ -23,8 +23,7 @@ _NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _PATIENCE_MS = 10_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class Browsing:
+class Browsing(Struct, frozen=True, kw_only=True, dict=True):
     """Somebody who is logged in, and looks at the page."""
 
     page: Any

@@ -22,11 +22,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
 from rollout_logs import CodexSession, thread_id_of
 
 COMMAND = (sys.executable, "-m", "memory_pipeline")
@@ -37,8 +37,7 @@ _LOOK_EVERY_SECONDS = 0.02
 LONG_ANSWER = "That is done, and the tests pass. " * 8
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Ran:
+class Ran(Struct, frozen=True, kw_only=True):
     """What one call of the command gave back."""
 
     code: int
@@ -241,8 +240,7 @@ def as_toml(table: Mapping[str, Any], prefix: str = "") -> str:
     return "\n".join(lines)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FileState:
+class FileState(Struct, frozen=True, kw_only=True):
     """What must stay the same of a file or folder that nothing touches."""
 
     mode: int

@@ -7,18 +7,17 @@ import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from click.testing import CliRunner
+from msgspec import Struct
 from phase2_world import World
 
 from memory_pipeline.cli.main import run
 
 
-@dataclass(frozen=True, kw_only=True)
-class Printed:
+class Printed(Struct, frozen=True, kw_only=True, dict=True):
     """What a call gave."""
 
     code: int

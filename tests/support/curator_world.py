@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from model_server import ModelServer, Reply, Request, calls
+from msgspec.structs import replace
 from phase2_world import World
 
 from memory_pipeline.budget import Tab, curator_caps
@@ -38,18 +38,18 @@ class CuratorWorld(World):
             extract_model="small-1",
             timeout_seconds=timeout_seconds,
         )
-        self.config = dataclasses.replace(self.config, model=model)
+        self.config = replace(self.config, model=model)
 
     def curate(self, *, should_stop: Callable[[], bool] = lambda: False, **phase2: Any) -> Phase2Counts:
         """Run phase two with the model."""
-        limited = dataclasses.replace(
+        limited = replace(
             self.config.phase2, **{key: value for key, value in phase2.items() if key.startswith("curator_max_")}
         )
         tab = Tab(
             self.config,
             self.store,
             self.clock,
-            caps=curator_caps(dataclasses.replace(self.config, phase2=limited)),
+            caps=curator_caps(replace(self.config, phase2=limited)),
             phase="phase2",
             what="the curating model",
             model="small-1",
@@ -66,7 +66,7 @@ class CuratorWorld(World):
 
     def limit_tokens(self, daily_tokens: int) -> None:
         """Set a cap on paid tokens."""
-        self.config = dataclasses.replace(self.config, budget=BudgetConfig(daily_tokens=daily_tokens))
+        self.config = replace(self.config, budget=BudgetConfig(daily_tokens=daily_tokens))
 
     def faults(self) -> list[str]:
         """What ``memory lint`` finds."""

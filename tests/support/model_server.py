@@ -19,18 +19,19 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import dataclasses
 import json
 import signal
 import socket
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+
+import msgspec
+from msgspec import Struct, field
 
 RESPONSES_PATH = "/v1/responses"
 CHAT_PATH = "/v1/chat/completions"
@@ -38,8 +39,7 @@ MODELS_PATH = "/v1/models"
 TRICKLE_SECONDS = 0.02
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     """One request as it arrived. Header names are in small letters."""
 
     number: int  # from 1, in the order of arrival
@@ -82,8 +82,7 @@ def _parsed(text: str) -> Any:
         return text
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True, kw_only=True):
     """What the server does with one request. ``answer`` and ``text`` are wrapped in the API's own shape."""
 
     answer: Mapping[str, Any] | None = None  # sent as JSON text
@@ -402,7 +401,7 @@ def main(arguments: list[str] | None = None) -> None:
 def _recorder(path: Path) -> Callable[[Request], None]:
     def record(request: Request) -> None:
         with path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(dataclasses.asdict(request)) + "\n")
+            file.write(json.dumps(msgspec.structs.asdict(request)) + "\n")
 
     return record
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
 from reviewed import pass_review
 
 from memory_pipeline.config import Config, Phase1Config, Phase2Config
@@ -96,7 +97,7 @@ def memory(statement: str, *, number: int = 0, **fields: Any) -> Memory:
         name: fields.pop(name) for name in ("at", "thread", "kind", "scope", "condition", "speaker") & fields.keys()
     }
     made = new_memory(f"m_{number:016x}", entry(statement, **known), now=NOW - DAY)
-    return dataclasses.replace(made, **fields)
+    return replace(made, **fields)
 
 
 def selected(
@@ -207,12 +208,12 @@ class Shelf:
         """A memory as the store gives it back: with the entries that still stand."""
         entry_ids = tuple(name for name in self._placed[item.memory_id] if name in self.entries)
         threads = sorted({self.entries[entry_id].thread_id for entry_id in entry_ids})
-        return dataclasses.replace(item, entry_ids=entry_ids, thread_ids=tuple(threads))
+        return replace(item, entry_ids=entry_ids, thread_ids=tuple(threads))
 
     def change(self, statement: str, **fields: Any) -> None:
         """Change the memory that says this, as a person or its usage would."""
         (found,) = [item for item in self.memories.values() if item.statement == statement]
-        self.memories[found.memory_id] = dataclasses.replace(found, **fields)
+        self.memories[found.memory_id] = replace(found, **fields)
 
     def told(self, status: MemoryStatus = MemoryStatus.ACTIVE) -> set[str]:
         """The statements of one status."""
@@ -224,8 +225,7 @@ class Shelf:
         return found
 
 
-@dataclasses.dataclass
-class HandClock:
+class HandClock(Struct, dict=True):
     """A clock that a test sets."""
 
     moment: float = NOW
@@ -333,7 +333,7 @@ class World:
         """Phase two on this world."""
         config = self.config
         if phase2:
-            config = dataclasses.replace(config, phase2=dataclasses.replace(config.phase2, **phase2))
+            config = replace(config, phase2=replace(config.phase2, **phase2))
         return Phase2(
             config,
             self.store,
@@ -394,7 +394,7 @@ class World:
 def _said_in(thread_id: str, said: Entry) -> Entry:
     """The same words in this thread: an entry of its own, as in the product."""
     digest = hashlib.sha256(f"{thread_id}|{said.entry_id}".encode()).hexdigest()
-    return dataclasses.replace(said, thread_id=thread_id, entry_id=f"e_{digest[:24]}")
+    return replace(said, thread_id=thread_id, entry_id=f"e_{digest[:24]}")
 
 
 def facts(thread_id: str, *, cwd: str = "/home/sam/shop", digest: str = "d", **fields: Any) -> ThreadFacts:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 START = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 
@@ -23,8 +24,7 @@ def stamp(moment: datetime) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-@dataclass(kw_only=True)
-class CodexSession:
+class CodexSession(Struct, kw_only=True, dict=True):
     """Writes one interactive Codex session, line by line; each line is ``step_seconds`` later than the one before."""
 
     thread_id: str
@@ -103,8 +103,7 @@ class CodexSession:
         return self
 
 
-@dataclass(kw_only=True)
-class ClaudeSession:
+class ClaudeSession(Struct, kw_only=True, dict=True):
     """Writes one interactive Claude Code session."""
 
     thread_id: str

@@ -7,11 +7,11 @@ import os
 import threading
 import tracemalloc
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
 from kept_state import KeptState
+from msgspec import Struct
 
 from memory_pipeline.app import App
 from memory_pipeline.forget.selection import Selector
@@ -26,8 +26,7 @@ LOGS_KEPT = 40
 _PROC = Path("/proc")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Sample:
+class Sample(Struct, frozen=True, kw_only=True):
     """What the program holds after a pass."""
 
     number: int

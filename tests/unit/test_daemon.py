@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import logging
 from collections.abc import Callable, Iterator
@@ -13,6 +12,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from memory_pipeline.config import Config, DaemonConfig, GatesConfig
 from memory_pipeline.daemon import LOOK_EVERY_SECONDS, Daemon, Schedule, Wishes, only_daemon
@@ -280,7 +280,7 @@ def test_what_must_be_mended_first_ends_the_daemon_at_its_start() -> None:
 def test_a_new_configuration_holds_from_the_next_pass_on(events: list[logging.LogRecord]) -> None:
     """The pass in flight ends on the old one; a pass on the new one follows at once, and then its own schedule."""
     world = World(with_schedule("*/15 * * * *"))
-    new = dataclasses.replace(with_schedule("*/20 * * * *"), gates=GatesConfig(idle_seconds=1))
+    new = replace(with_schedule("*/20 * * * *"), gates=GatesConfig(idle_seconds=1))
     seen_during_pass: list[Config] = []
 
     def ask(number: int) -> None:
@@ -312,8 +312,8 @@ def test_signals_in_plenty_are_one_reading(events: list[logging.LogRecord]) -> N
         (ConfigError("config.toml: unknown key nonsense"), "unknown key nonsense"),
         (with_schedule("every day"), "daemon.schedule"),
         (with_schedule("0 0 30 2 *"), "never comes"),
-        (dataclasses.replace(with_schedule("* * * * *"), state_dir="/elsewhere"), "state_dir was /state"),
-        (dataclasses.replace(with_schedule("* * * * *"), memories_dir="/elsewhere"), "restart the daemon"),
+        (replace(with_schedule("* * * * *"), state_dir="/elsewhere"), "state_dir was /state"),
+        (replace(with_schedule("* * * * *"), memories_dir="/elsewhere"), "restart the daemon"),
     ],
     ids=["broken", "no schedule", "never", "state_dir", "memories_dir"],
 )
@@ -339,8 +339,8 @@ def test_a_configuration_that_can_not_be_used_changes_nothing(
 
 def test_a_file_that_is_gone_is_not_taken_for_the_defaults(events: list[logging.LogRecord]) -> None:
     """An editor may be just saving it."""
-    world = World(dataclasses.replace(with_schedule("*/15 * * * *"), path="/config.toml"))
-    world.load = lambda: dataclasses.replace(world.config, path=None)
+    world = World(replace(with_schedule("*/15 * * * *"), path="/config.toml"))
+    world.load = lambda: replace(world.config, path=None)
     world.after(MINUTE, world.wishes.reread)
     assert world.run(20 * MINUTE) == [0, 15]
     assert "/config.toml is gone" in events[0].__dict__["reason"]

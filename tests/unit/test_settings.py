@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,6 +12,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from kept_state import KeptState, SetClock
+from msgspec.structs import replace
 from rollout_logs import thread_id_of
 from store_samples import index
 
@@ -126,7 +126,7 @@ def test_the_nearest_value_wins(key: str, choice: tuple[int | None, ...]) -> Non
         assert (found.origin, found.value) == (SettingOrigin.DEFAULT, value_in(Config(), key))
     else:
         row, origin = set_levels[-1]
-        alone = _in_force(dataclasses.replace(row, target=WHOLE)).of(key)
+        alone = _in_force(replace(row, target=WHOLE)).of(key)
         assert (found.origin, found.value) == (origin, alone.value)
     assert value_in(in_force.config_for(scope=SCOPE, thread_id=THREAD), key) == found.value
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from memory_pipeline.statements import one_line
 
@@ -29,8 +30,7 @@ class Purpose(StrEnum):
 CHECKS = frozenset({Purpose.TEST, Purpose.BUILD, Purpose.LINT, Purpose.TYPES})
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Command:
+class Command(Struct, frozen=True, kw_only=True):
     """The one command of a line that matters."""
 
     text: str  # as typed, without redirections, pipes and what stands around it

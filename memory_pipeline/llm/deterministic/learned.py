@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import PurePosixPath
+
+from msgspec.structs import replace
 
 from memory_pipeline.directions import sentences
 from memory_pipeline.likeness import contradicts

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from memory_pipeline.contradiction import contradict_in_place
 from memory_pipeline.directions import Direction, find_directions, own_words, sentences
@@ -20,8 +22,7 @@ _MOST_ROWS = 6
 _CONDITION_MAX_CHARS = 120
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Stated:
+class Stated(Struct, frozen=True, kw_only=True):
     """One statement of the person, with the task it was made in."""
 
     task: int  # index of the task

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from memory_pipeline.directions import find_directions
 from memory_pipeline.llm.deterministic.commands import CHECKS, Command, Purpose, read_command
@@ -24,8 +25,7 @@ class Ending(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Step:
+class Step(Struct, frozen=True, kw_only=True):
     """One call of a tool, or one shell command of the person, with its result."""
 
     call: EvidenceRow | None  # None when only the result is known

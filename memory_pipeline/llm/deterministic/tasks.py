@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from memory_pipeline.directions import Sentence, asks_for_work, find_directions, is_order, own_words, sentences
 from memory_pipeline.llm.deterministic.steps import Step
@@ -25,8 +26,7 @@ class Reaction(StrEnum):
     NONE = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SessionTask:
+class SessionTask(Struct, frozen=True, kw_only=True):
     """One task: the rows from the prompt that asked for it up to the next one that asks for something new."""
 
     title: str

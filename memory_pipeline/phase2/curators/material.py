@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from memory_pipeline.clock import iso_date
 from memory_pipeline.entries import is_persons_word, said_at
@@ -26,8 +27,7 @@ _MOST_FOUND = 20
 _LEAST_LIKENESS = 0.25
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Material:
+class Material(Struct, frozen=True, kw_only=True):
     """What opens a conversation: JSON lines, the entries among them, and how many did not fit."""
 
     lines: tuple[str, ...]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from memory_pipeline.clock import DAY_SECONDS, iso_date
 from memory_pipeline.entries import is_persons_word, said
@@ -38,8 +39,7 @@ class Consult(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Curated:
+class Curated(Struct, frozen=True, kw_only=True):
     """What a curator did besides operations."""
 
     done: frozenset[str]  # ids of the journal's records that are done with

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+
+from msgspec import Struct
 
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config, ModelConfig
@@ -25,8 +26,7 @@ class Level(StrEnum):
     ERROR = "error"  # something does not work
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True, kw_only=True):
     """One sentence that says what is, and one that says what to do about it ("" for nothing)."""
 
     check: str
@@ -59,8 +59,7 @@ def error(what: str, remedy: str) -> Said:
     return Level.ERROR, what, remedy
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SeenService:
+class SeenService(Struct, frozen=True, kw_only=True):
     """A service of the system that is installed to run us."""
 
     kind: str
@@ -72,8 +71,7 @@ class SeenService:
 OfferedModels = Callable[[ModelConfig, str | None], list[str]]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Patient:
+class Patient(Struct, frozen=True, kw_only=True):
     """What the checks look at, and through what."""
 
     config: Config

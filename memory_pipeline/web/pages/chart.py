@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from memory_pipeline.store.activity import Day
 
@@ -13,8 +14,7 @@ _GAP = 3
 _LEAST = 2  # a bar of one stays visible beside one of a thousand
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Bar:
+class Bar(Struct, frozen=True, kw_only=True):
     """One day of a row, in the units of the drawing."""
 
     x: float
@@ -24,8 +24,7 @@ class Bar:
     told: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Row:
+class Row(Struct, frozen=True, kw_only=True):
     """One kind of thing that was counted."""
 
     name: str
@@ -34,8 +33,7 @@ class Row:
     bars: Sequence[Bar]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Chart:
+class Chart(Struct, frozen=True, kw_only=True):
     """All rows, and the days on which anything happened, the newest first."""
 
     first: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from memory_pipeline.records import TASK_THREAD_PREFIX, ChronicleLine, ConsolidationLine
 from memory_pipeline.seeing.words import consolidation_in_words, line_in_words
@@ -18,8 +19,7 @@ _LENGTHS = (50, 200, 1_000)
 _MOST_TASKS = 100
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Line:
+class Line(Struct, frozen=True, kw_only=True):
     """One line of the log."""
 
     at: float

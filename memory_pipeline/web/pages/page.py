@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
+from msgspec import Struct, field
 
 from memory_pipeline.web.answers import HttpFault
 from memory_pipeline.web.endpoints import Call
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True, kw_only=True):
     """One request of a person who is logged in."""
 
     user: User
@@ -33,8 +32,7 @@ class Asked:
         return Call(user=self.user, path={**self.path, **path}, query=query, body=body)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True, kw_only=True):
     """A page to render."""
 
     template: str
@@ -42,16 +40,14 @@ class Shown:
     status: int = HTTPStatus.OK
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Elsewhere:
+class Elsewhere(Struct, frozen=True, kw_only=True):
     """Another page, to which the browser goes: so that loading it again sends no form again."""
 
     path: str
     query: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Page:
+class Page(Struct, frozen=True, kw_only=True):
     """One page, or what one form does. ``answer`` runs in a worker thread, on the parts of the user's state."""
 
     name: str

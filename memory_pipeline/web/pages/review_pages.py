@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import zip_longest
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from memory_pipeline.records import Decider, Draft, EvidenceLine, Memory, ReviewStatus
 from memory_pipeline.redact import redact
@@ -36,8 +37,7 @@ _TOLD = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Beside:
+class Beside(Struct, frozen=True, kw_only=True):
     """A memory that a draft is like, and what differs between the two."""
 
     memory: Memory
@@ -45,8 +45,7 @@ class Beside:
     now: Sequence[Part]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Rests:
+class Rests(Struct, frozen=True, kw_only=True):
     """One piece of evidence: the line as it was kept, and as it was read back. Of a merge there is no kept line."""
 
     line: EvidenceLine | None

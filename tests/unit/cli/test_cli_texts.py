@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 import tomllib
@@ -13,6 +12,7 @@ import pytest
 from command_line import Shell
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from phase2_world import DAY, NOW, OTHER_PROJECT, entry, facts, learned
 from rich.cells import cell_len
 
@@ -83,9 +83,7 @@ def hostile_thread(shell: Shell) -> str:
         unknown_types={HOSTILE: 2},
         skipped_lines={"not_json": 1},
     )
-    shell.world.store.threads.record_reading(
-        file, dataclasses.replace(told, agent=Agent.CLAUDE), f"project:{HOSTILE}", now=NOW
-    )
+    shell.world.store.threads.record_reading(file, replace(told, agent=Agent.CLAUDE), f"project:{HOSTILE}", now=NOW)
     shell.world.store.jobs.set_gates({thread_id: None})
     lease = shell.world.store.jobs.claim(owner="t", now=NOW, lease_seconds=9, max_attempts=9).lease
     assert lease is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import pytest
 from command_line import Shell
+from msgspec.structs import replace
 from phase2_world import DAY, NOW, entry, learned
 
 from memory_pipeline.records import Draft, Entry, ReviewStatus, Speaker
@@ -242,7 +242,7 @@ def test_a_run_and_the_status_say_how_many_wait(shell: Shell) -> None:
 
 def hostile() -> Entry:
     """An entry whose statement would turn a terminal's text round."""
-    return dataclasses.replace(entry("Use pnpm.", at=NOW - 3 * DAY), statement="Use \u202epnpm\u200b.")
+    return replace(entry("Use pnpm.", at=NOW - 3 * DAY), statement="Use \u202epnpm\u200b.")
 
 
 def test_hidden_characters_show_in_lists(shell: Shell) -> None:

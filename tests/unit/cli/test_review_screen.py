@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from phase2_world import DAY, NOW, World, entry, learned
 from rich.cells import cell_len
 
@@ -41,9 +41,7 @@ class Desk:
         kind: EntryKind = EntryKind.PREFERENCE,
     ) -> None:
         self.world = world
-        self.review = Review(
-            dataclasses.replace(world.config, review=ReviewConfig(mode="manual")), world.store, world.clock
-        )
+        self.review = Review(replace(world.config, review=ReviewConfig(mode="manual")), world.store, world.clock)
         say = entry if kind is EntryKind.PREFERENCE else learned
         world.says("thread-a", *(say(statement, at=NOW - DAY, byte=n) for n, statement in enumerate(statements)))
         self.review.run_once()

@@ -10,7 +10,7 @@ still missed stays in them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 LASTING_IN_ENGLISH = """
 Don't touch the vendor/ directory.
@@ -2072,8 +2072,7 @@ def lines(block: str) -> list[str]:
     return [line for line in block.strip().splitlines() if line]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Prompt:
+class Prompt(Struct, frozen=True, kw_only=True):
     """A prompt, the words that must be found in it, and those that may be."""
 
     text: str

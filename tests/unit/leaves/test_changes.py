@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pytest
+from msgspec import Struct
 
 from memory_pipeline.changes import Change, change_in
 from memory_pipeline.contradiction import contradict_in_place
@@ -81,8 +80,7 @@ def pairs(block: str) -> list[tuple[str, str]]:
     return [(old, new) for line in block.strip().splitlines() for old, _, new in [line.partition(" | ")]]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Told:
+class Told(Struct, frozen=True, kw_only=True):
     """A statement under a condition."""
 
     statement: str

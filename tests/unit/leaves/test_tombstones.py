@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from phase2_world import NOW, entry
 
 from memory_pipeline.errors import StoreError
@@ -56,7 +56,7 @@ def test_a_line_takes_the_entries_that_rest_on_it_but_those_that_are_spared() ->
     """Whether an entry is spared is told for each forgetting apart."""
     spared, other = entry("Use tabs."), entry("Use tabs everywhere.")
     line = spared.evidence[0]
-    other = dataclasses.replace(other, evidence=(line,))
+    other = replace(other, evidence=(line,))
     named = (TombstoneKind.LINE, line_value(spared.thread_id, line.line_sha256))
     first = stones(named, (TombstoneKind.SPARED, spared.entry_id))
     assert (first.has_entry(spared), first.has_entry(other)) == (False, True)

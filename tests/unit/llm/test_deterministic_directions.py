@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pytest
 from deterministic_sessions import Session
+from msgspec import Struct
 
 from memory_pipeline.llm.deterministic import DeterministicExtractor
 from memory_pipeline.llm.deterministic.steps import commands_the_reader
 from memory_pipeline.records import EntryDraft
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Told:
+class Told(Struct, frozen=True, kw_only=True):
     """A session, and the words that must stand in what is told of it."""
 
     name: str

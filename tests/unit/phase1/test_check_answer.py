@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 from evidence_samples import evidence, row
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from memory_pipeline.phase1.extract import (
     MOST_ENTRIES,
@@ -210,8 +210,8 @@ def test_nobody_else_lifts_a_statement_to_the_user(speaker: Speaker) -> None:
 
 def test_a_statement_belongs_to_the_project_in_which_its_words_were_said() -> None:
     """The folder of the person's row decides, else that of the first cited row."""
-    here = dataclasses.replace(PERSON, cwd="/work/api")
-    there = dataclasses.replace(ASSISTANT, cwd="/work/web")
+    here = replace(PERSON, cwd="/work/api")
+    there = replace(ASSISTANT, cwd="/work/web")
     proposals = answer(
         draft(evidence=(2, 1)), draft(kind="knowledge", statement="The linter needs Python 3.12.", evidence=(2,))
     )

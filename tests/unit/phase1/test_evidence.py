@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import tracemalloc
 from collections.abc import Iterable
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from store_samples import NOW, SCOPE, index
 
 from memory_pipeline.phase1.evidence import (
@@ -435,7 +435,7 @@ def test_the_same_events_give_the_same_evidence(store: Store) -> None:
     once, again = (
         build_evidence(
             events,
-            dataclasses.replace(thread),
+            replace(thread),
             EvidenceBuilder(window_tokens=4_000, withhold_external=True),
             is_complete=lambda: True,
             hash_lines=hashes_of,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import threading
 from pathlib import Path
 
 import pytest
 from evidence_samples import evidence
+from msgspec.structs import replace
 from phase2_world import NOW, entry, task
 from rollout_logs import START, CodexSession, thread_id_of
 
@@ -156,7 +156,7 @@ def test_what_shares_a_forgotten_line_is_carried_over() -> None:
 def test_what_was_spared_and_is_found_again_stands_once() -> None:
     """The new reading's entry takes its place."""
     spared = entry("Keep it cold.")
-    anew = dataclasses.replace(spared, entry_id="e_new")
+    anew = replace(spared, entry_id="e_new")
     stones = Tombstones.of([Tombstone(kind=TombstoneKind.SPARED, value=spared.entry_id)], now=NOW)
     kept = keep_spared_entries(extracted(task(anew)), stored(task(spared)), stones)
     assert [said.entry_id for one in kept.tasks for said in one.entries] == ["e_new"]

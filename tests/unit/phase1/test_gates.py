@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from store_samples import NOW, SCOPE, enqueue, extraction, index, lease, rollout_file, thread_facts, thread_of
 
 from memory_pipeline.budget import quota_is_low
@@ -41,7 +41,7 @@ def thread(store: Store) -> IndexedThread:
 
 
 def _gate(thread: IndexedThread, config: Config | None = None, conditions: Conditions = CLEAR, **fields: Any) -> Any:
-    return first_gate(dataclasses.replace(thread, **fields), config or Config(), conditions)
+    return first_gate(replace(thread, **fields), config or Config(), conditions)
 
 
 def _with(**gates: Any) -> Config:
@@ -115,7 +115,7 @@ def test_sources_are_extracted_where_the_settings_name_them(thread: IndexedThrea
 @pytest.mark.parametrize("force", [False, True])
 def test_sub_agents_never_pass(thread: IndexedThread, force: bool) -> None:
     """No setting and no force extracts a sub-agent's log."""
-    conditions = dataclasses.replace(CLEAR, force=force)
+    conditions = replace(CLEAR, force=force)
     assert _gate(thread, _with(sources=("interactive",)), conditions, source=Source.SUBAGENT) is Gate.SUBAGENT
 
 
@@ -164,38 +164,38 @@ def test_sessions_of_a_local_model_stay_off_a_remote_provider(thread: IndexedThr
     assert _gate(thread, Config(model=REMOTE), **local) is Gate.PROVIDER_POLICY
     assert _gate(thread, Config(model=LOOPBACK), **local) is None
     assert _gate(thread, Config(), **local) is None
-    allowed = dataclasses.replace(REMOTE, send_local_model_sessions=True)
+    allowed = replace(REMOTE, send_local_model_sessions=True)
     assert _gate(thread, Config(model=allowed), **local) is None
     assert _gate(thread, Config(model=REMOTE), model_provider="openai") is None
 
 
 def test_force_passes_over_recency_and_length_only(thread: IndexedThread) -> None:
     """Every other gate holds against ``run --force``."""
-    forced = dataclasses.replace(CLEAR, force=True)
+    forced = replace(CLEAR, force=True)
     assert _gate(thread, conditions=forced, updated_at=NOW, started_at=NOW, result_chars=0) is None
     for gate, fields in REASONS[:-1]:
         assert _gate(thread, conditions=forced, **fields) is gate
     assert _gate(thread, _with(external_context="skip"), forced, external_context=True) is Gate.EXTERNAL_CONTEXT
     assert _gate(thread, Config(model=REMOTE), forced, model_provider="ollama") is Gate.PROVIDER_POLICY
     for gate in (Gate.RATE_LIMIT, Gate.BUDGET):
-        assert _gate(thread, conditions=dataclasses.replace(forced, paid_hold=gate)) is gate
+        assert _gate(thread, conditions=replace(forced, paid_hold=gate)) is gate
 
 
 def test_budget_and_quota_hold_only_what_still_needs_a_call(thread: IndexedThread) -> None:
     """A finished thread is not shown as held back by money; a grown one is."""
-    spent = dataclasses.replace(CLEAR, paid_hold=Gate.BUDGET)
+    spent = replace(CLEAR, paid_hold=Gate.BUDGET)
     done: dict[str, Any] = {"job_state": JobState.DONE, "source_digest": thread.content_digest}
     assert _gate(thread, conditions=spent) is Gate.BUDGET
     assert _gate(thread, conditions=spent, **done) is None
     assert _gate(thread, conditions=spent, **done | {"source_digest": "older"}) is Gate.BUDGET
     assert _gate(thread, conditions=spent, **done | {"job_state": JobState.ERROR}) is Gate.BUDGET
-    low = dataclasses.replace(CLEAR, paid_hold=Gate.RATE_LIMIT)
+    low = replace(CLEAR, paid_hold=Gate.RATE_LIMIT)
     assert _gate(thread, conditions=low) is Gate.RATE_LIMIT
 
 
 def test_a_project_over_its_own_cap_is_held_alone(thread: IndexedThread) -> None:
     """Its threads wait for the budget; those of others don't."""
-    held = dataclasses.replace(CLEAR, held_projects=frozenset({thread.scope}))
+    held = replace(CLEAR, held_projects=frozenset({thread.scope}))
     assert _gate(thread, conditions=held) is Gate.BUDGET
     assert _gate(thread, conditions=held, scope="project:other") is None
 
@@ -303,7 +303,7 @@ def test_a_session_that_codex_began_with_memory_disabled_counts_while_codex_read
     thread: IndexedThread,
 ) -> None:
     """With its own generation off, as it must be then, Codex marks every session so; a person's own switch holds."""
-    reads_us = dataclasses.replace(CLEAR, codex_reads_us=True)
+    reads_us = replace(CLEAR, codex_reads_us=True)
     by_setting: dict[str, Any] = {"memory_mode": "disabled", "disabled_from_start": True}
     assert _gate(thread, **by_setting) is Gate.DISABLED
     assert _gate(thread, conditions=reads_us, **by_setting) is None

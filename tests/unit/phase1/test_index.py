@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import threading
 from datetime import timedelta
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from rollout_logs import START, ClaudeSession, CodexSession, thread_id_of
 
 from memory_pipeline.config import Config, SourceConfig, SourcesConfig
@@ -234,8 +234,8 @@ def test_a_log_that_turns_into_a_link_out_of_the_home_is_never_followed(machine:
 def test_a_missing_home_is_one_sentence_and_stops_nobody(machine: Machine) -> None:
     """The other agent's logs are indexed all the same."""
     _session().write(machine.codex)
-    sources = dataclasses.replace(machine.config.sources, claude=SourceConfig(home="/nowhere/claude"))
-    found = machine.look(config=dataclasses.replace(machine.config, sources=sources))
+    sources = replace(machine.config.sources, claude=SourceConfig(home="/nowhere/claude"))
+    found = machine.look(config=replace(machine.config, sources=sources))
     assert found.threads == 1
     assert len(found.problems) == 1
     assert "/nowhere/claude" in found.problems[0]
@@ -264,7 +264,7 @@ def test_a_disabled_source_is_not_looked_at(machine: Machine) -> None:
         codex=SourceConfig(enabled=False, home=str(machine.codex)),
         claude=SourceConfig(enabled=False, home="/nowhere/claude"),
     )
-    assert machine.look(config=dataclasses.replace(machine.config, sources=sources)) == Discovery()
+    assert machine.look(config=replace(machine.config, sources=sources)) == Discovery()
 
 
 def test_a_name_that_is_no_text_is_passed_over_and_told(machine: Machine) -> None:

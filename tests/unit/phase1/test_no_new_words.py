@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 from model_server import ModelServer, answer
+from msgspec import Struct
 from rollout_logs import START, ClaudeSession, CodexSession, stamp, thread_id_of
 
 from memory_pipeline.app import App
@@ -34,8 +34,7 @@ class Clock:
         return self.at
 
 
-@dataclasses.dataclass(kw_only=True)
-class World:
+class World(Struct, kw_only=True, dict=True):
     """Homes, a store, and a server that counts what it is asked."""
 
     root: Path

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sqlite3
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from evidence_samples import evidence, row
+from msgspec.structs import replace
 from store_samples import NOW
 
 from memory_pipeline.budget import LEAST_ANSWER_TOKENS, JobCaps, Tab, paid_hold, project_holds
@@ -295,7 +295,7 @@ def test_the_model_that_is_set_for_a_project_is_asked_and_booked(store: Store) -
     row = SettingRecord(record_id="j_1", target=SEEN.scope, key="model.extract_model", value='"model-y"', at=1.0)
     store.settings.put([row])
     paid.extract(SEEN)
-    paid.extract(dataclasses.replace(SEEN, scope="project:elsewhere"))
+    paid.extract(replace(SEEN, scope="project:elsewhere"))
     assert inner.asked_models == ["model-y", "model-x"]
     assert {day.scope: day.model for day in store.ledger.by_day(since=0)} == {
         SEEN.scope: "model-y",

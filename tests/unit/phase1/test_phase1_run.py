@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import json
 import sqlite3
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from rollout_logs import START, CodexSession, thread_id_of
 
 from memory_pipeline.config import (
@@ -645,7 +645,7 @@ def test_a_job_has_no_more_time_than_its_cap(machine: Machine, timeout_seconds: 
         left.append(deadline - time.monotonic())
         return says(evidence)
 
-    model = dataclasses.replace(PAID, timeout_seconds=timeout_seconds)
+    model = replace(PAID, timeout_seconds=timeout_seconds)
     limits = Phase1Config(max_seconds_per_job=3.0 if timeout_seconds > 1 else 600.0)
     Phase1(
         machine.config(model=model, phase1=limits),

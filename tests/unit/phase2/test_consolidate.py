@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from phase2_world import DAY, NOW, OTHER_PROJECT, World, entry, learned, stamps
 
 from memory_pipeline.errors import InterruptedRunError
@@ -292,7 +292,7 @@ def test_a_folder_where_a_file_belongs_fails_and_keeps_the_rest(world: World) ->
 def test_a_parent_of_the_workspace_that_can_not_be_used_fails(tmp_path: Path) -> None:
     """No exception leaves phase two, so that what phase one did is still told."""
     world = World(tmp_path)
-    world.config = dataclasses.replace(world.config, memories_dir=str(tmp_path / "file" / "memories"))
+    world.config = replace(world.config, memories_dir=str(tmp_path / "file" / "memories"))
     (tmp_path / "file").write_bytes(b"x")
     failed = world.run()
     assert failed.outcome is Phase2Outcome.FAILED

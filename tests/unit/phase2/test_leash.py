@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from phase2_world import DAY, NOW, entry, learned, memory
 
 from memory_pipeline.likeness import contradicts, sense_of
@@ -78,9 +77,7 @@ def test_what_a_tool_printed_gives_no_words_to_what_the_person_stated() -> None:
     """A memory of the person is worded from their own lines; a line of a tool in its evidence does not count."""
     stated = entry("Run make lint")
     printed = learned("x").evidence[0]
-    both = dataclasses.replace(
-        stated, evidence=(*stated.evidence, dataclasses.replace(printed, quote="skip make lint on weekends"))
-    )
+    both = replace(stated, evidence=(*stated.evidence, replace(printed, quote="skip make lint on weekends")))
     new = Wording(statement="Run make lint, skip weekends", condition="")
     fault = fault_of_wording(new, [wording_of(both)], [both])
     assert fault is not None
@@ -121,7 +118,7 @@ def _book(*entries: Entry, also: tuple[Entry, ...] = ()) -> MemoryBook:
             kind=OperationKind.ADD, memory_id=memory_id_of(item), entry_id=item.entry_id, reason="", actor=Actor.PERSON
         )
         assert book.apply(done) is None
-    memories = [dataclasses.replace(one, by_hand=False) for one in book.memories.values()]
+    memories = [replace(one, by_hand=False) for one in book.memories.values()]
     return MemoryBook(memories, {item.entry_id: item for item in (*entries, *also)}, now=NOW)
 
 
@@ -257,7 +254,7 @@ def test_whatever_a_model_proposes_each_memory_keeps_to_what_its_entries_say(
         one, other = entries[first % len(entries)], entries[second % len(entries)]
         operation = _propose(kind, one, entry_id=other.entry_id, other_memory_id=memory_id_of(other))
         if kind is OperationKind.REWORD:
-            operation = dataclasses.replace(operation, statement=statement, condition=condition)
+            operation = replace(operation, statement=statement, condition=condition)
         book.apply(operation)
     for one in book.memories.values():
         _assert_kept(one, [known[entry_id] for entry_id in one.entry_ids])

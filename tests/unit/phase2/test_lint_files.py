@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import orjson
 import pytest
+from msgspec.structs import replace
 from phase2_world import World, entry, learned, read_tree, stamps
 
 from memory_pipeline.phase2.findings import Rule
@@ -73,9 +73,9 @@ def test_a_line_without_its_memory_is_found_where_it_stands(world: World) -> Non
         number for number, line in enumerate(world.handbook.read_bytes().split(b"\n"), 1) if b'"run make lint' in line
     )
     told = next(item for item in world.store.memories.every() if item.statement == LINT.statement)
-    change(world, dataclasses.replace(told, status=MemoryStatus.RETIRED))
+    change(world, replace(told, status=MemoryStatus.RETIRED))
     assert found(world) == [(Rule.UNTRACED_LINE, f"MEMORY.md:{number}")]
-    change(world, dataclasses.replace(told, statement="run make before a commit"))
+    change(world, replace(told, statement="run make before a commit"))
     assert found(world) == [(Rule.OUTDATED_LINE, f"MEMORY.md:{number}")]
 
 

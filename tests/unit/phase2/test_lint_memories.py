@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
+from msgspec.structs import replace
 from phase2_world import OTHER_PROJECT, entry, learned, memory
 
 from memory_pipeline.phase2.findings import Rule
@@ -20,7 +19,7 @@ SUPERSEDED = MemoryStatus.SUPERSEDED
 def resting(said: Entry, *, number: int = 1, **fields: object) -> Memory:
     """Make an active memory that rests on this entry."""
     made = memory(said.statement, number=number, scope=said.scope, kind=said.kind, condition=said.condition)
-    return dataclasses.replace(made, entry_ids=(said.entry_id,), **fields)  # type: ignore[arg-type]
+    return replace(made, entry_ids=(said.entry_id,), **fields)  # type: ignore[arg-type]
 
 
 def found(*memories: Memory, entries: tuple[Entry, ...] = (SAID, SEEN)) -> list[tuple[Rule, str]]:
@@ -64,7 +63,7 @@ def test_a_text_that_would_change_the_structure_is_found(fields: dict[str, str])
 
 def test_a_secret_is_found_and_not_repeated() -> None:
     """The finding names memory and kind, never the secret; an entry that holds it is told as well."""
-    said = dataclasses.replace(SAID, statement=f"use the key {SECRET}")
+    said = replace(SAID, statement=f"use the key {SECRET}")
     findings = list(lint_memories([resting(said)], {said.entry_id: said}))
     assert {(item.rule, item.place) for item in findings} == {
         (Rule.SECRET, resting(said).memory_id),
@@ -95,11 +94,11 @@ def test_two_that_are_at_odds_or_alike_are_found(first: str, second: str, rule: 
     one, other = resting(entry(first)), resting(entry(second), number=2)
     known = (entry(first), entry(second))
     assert found(one, other, entries=known) == [(rule, f"{one.memory_id}, {other.memory_id}")]
-    elsewhere = dataclasses.replace(entry(second), scope=OTHER_PROJECT)
+    elsewhere = replace(entry(second), scope=OTHER_PROJECT)
     assert found(one, resting(elsewhere, number=2), entries=(known[0], elsewhere)) == []
-    sometimes = dataclasses.replace(entry(second), condition="in the web client")
+    sometimes = replace(entry(second), condition="in the web client")
     assert found(one, resting(sometimes, number=2), entries=(known[0], sometimes)) == []
-    replaced = dataclasses.replace(other, status=SUPERSEDED, superseded_by=one.memory_id)
+    replaced = replace(other, status=SUPERSEDED, superseded_by=one.memory_id)
     assert found(one, replaced, entries=known) == []
 
 
@@ -114,8 +113,8 @@ def test_a_succession_that_leads_nowhere_or_round_is_found() -> None:
     said = [entry(text) for text in ("use npm", "use pnpm", "use yarn")]
     a, b, c = (resting(item, number=number) for number, item in enumerate(said))
     chain = [
-        dataclasses.replace(a, status=SUPERSEDED, superseded_by=b.memory_id),
-        dataclasses.replace(b, status=SUPERSEDED, superseded_by=c.memory_id),
+        replace(a, status=SUPERSEDED, superseded_by=b.memory_id),
+        replace(b, status=SUPERSEDED, superseded_by=c.memory_id),
     ]
     entries = tuple(said)
     assert found(*chain, c, entries=entries) == []
@@ -123,15 +122,15 @@ def test_a_succession_that_leads_nowhere_or_round_is_found() -> None:
         (Rule.BROKEN_SUCCESSION, a.memory_id),
         (Rule.BROKEN_SUCCESSION, b.memory_id),
     ]
-    circle = dataclasses.replace(c, status=SUPERSEDED, superseded_by=a.memory_id)
+    circle = replace(c, status=SUPERSEDED, superseded_by=a.memory_id)
     assert len(found(*chain, circle, entries=entries)) == 3
-    by_nothing = dataclasses.replace(c, status=SUPERSEDED)
+    by_nothing = replace(c, status=SUPERSEDED)
     assert found(by_nothing, entries=entries) == [(Rule.BROKEN_SUCCESSION, c.memory_id)]
 
 
 def test_an_entry_without_evidence_is_found() -> None:
     """Nothing is remembered without a line of a log."""
-    bare = dataclasses.replace(SEEN, evidence=())
+    bare = replace(SEEN, evidence=())
     assert found(resting(bare), entries=(bare,)) == [(Rule.NO_EVIDENCE, bare.entry_id)]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 from curator_world import FINISH, QUOTED, CuratorWorld, documents, id_of, outside_quotes, proposes
 from model_server import ModelServer, Reply, Request, calls, drop, hang, status, text, too_long
+from msgspec.structs import replace
 from phase2_world import DAY, NOW, OTHER_PROJECT, entry, facts, learned
 
 from memory_pipeline.errors import InterruptedRunError
@@ -392,9 +392,7 @@ def test_a_low_quota_leaves_the_work_to_the_rules(world: CuratorWorld, server: M
         inode=7,
         device=1,
     )
-    world.store.threads.record_reading(
-        file, dataclasses.replace(facts("quota"), rate_limits=(limit,)), "project:other", now=NOW
-    )
+    world.store.threads.record_reading(file, replace(facts("quota"), rate_limits=(limit,)), "project:other", now=NOW)
     counts = world.curate()
     assert (counts.outcome, server.requests) == (CONSOLIDATED, [])
     assert "min_rate_limit_remaining_percent" in counts.problems[0]
@@ -499,7 +497,7 @@ def test_a_spent_budget_leaves_the_work_to_the_rules(world: CuratorWorld, server
 
 def test_each_turn_is_booked_for_what_it_took(world: CuratorWorld, server: ModelServer) -> None:
     """The ledger holds the tokens that the server reports, for phase two and no single project."""
-    finish = dataclasses.replace(FINISH, input_tokens=8_000, output_tokens=10)
+    finish = replace(FINISH, input_tokens=8_000, output_tokens=10)
     server.script([calls(("search_memories", {"text": "uv"}), input_tokens=7_000, output_tokens=30), finish])
     world.curate()
     (day,) = world.store.ledger.by_day(since=world.clock.now() - DAY)
@@ -597,11 +595,11 @@ def test_words_of_a_local_model_s_session_are_not_sent_to_a_remote_server(
     world: CuratorWorld, server: ModelServer
 ) -> None:
     """Neither a new entry of such a session, nor a memory that rests on one, nor the session when it is asked for."""
-    remote = dataclasses.replace(world.config.model, base_url="https://model.example")
+    remote = replace(world.config.model, base_url="https://model.example")
     assert not remote.may_send("ollama")
     assert remote.may_send("openai")
     assert world.config.model.may_send("ollama")
-    assert dataclasses.replace(remote, send_local_model_sessions=True).may_send("ollama")
+    assert replace(remote, send_local_model_sessions=True).may_send("ollama")
     # The rest is seen with a sight of our own, since no request may leave this machine in a test.
     from memory_pipeline.phase2.curators.material import Sight
     from memory_pipeline.phase2.operations import MemoryBook
@@ -616,9 +614,9 @@ def test_words_of_a_local_model_s_session_are_not_sent_to_a_remote_server(
         def find(thread_ids: object) -> dict[str, object]:
             items = world.store.extractions.get_selected(list(thread_ids))  # type: ignore[call-overload]
             return {
-                item.thread.thread_id: dataclasses.replace(
+                item.thread.thread_id: replace(
                     item,
-                    thread=dataclasses.replace(item.thread, model_provider=providers.get(item.thread.thread_id)),
+                    thread=replace(item.thread, model_provider=providers.get(item.thread.thread_id)),
                 )
                 for item in items
             }

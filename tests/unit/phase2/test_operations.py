@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from phase2_world import DAY, NOW, OTHER_PROJECT, entry, learned, memory
 
 from memory_pipeline.entries import said, said_at
@@ -15,7 +15,7 @@ from memory_pipeline.records import Actor, Entry, EntryKind, Memory, MemoryStatu
 USE_UV = entry("use uv", at=NOW - 9 * DAY)
 USE_UV_AGAIN = entry("always use uv", at=NOW - 2 * DAY, thread="thread-b")
 ELSEWHERE = entry("use uv", scope=OTHER_PROJECT)
-UV = dataclasses.replace(memory("use uv", number=1, at=NOW - 9 * DAY), entry_ids=(USE_UV.entry_id,))
+UV = replace(memory("use uv", number=1, at=NOW - 9 * DAY), entry_ids=(USE_UV.entry_id,))
 PIP = memory("use pip", number=2, at=NOW - 3 * DAY)
 TOOL_SAYS = memory("the tests use pip", number=3, kind=EntryKind.KNOWLEDGE, speaker=Speaker.TOOL)
 BLOG = memory("use pip", number=4, scope=OTHER_PROJECT)
@@ -29,8 +29,8 @@ def book(*more: Entry) -> MemoryBook:
     known = {item.entry_id: item for item in (USE_UV, USE_UV_AGAIN, ELSEWHERE, pip, tool, *more)}
     memories = [
         UV,
-        dataclasses.replace(PIP, entry_ids=(pip.entry_id,)),
-        dataclasses.replace(TOOL_SAYS, entry_ids=(tool.entry_id,)),
+        replace(PIP, entry_ids=(pip.entry_id,)),
+        replace(TOOL_SAYS, entry_ids=(tool.entry_id,)),
         BLOG,
         GONE,
     ]
@@ -167,9 +167,9 @@ def test_an_entry_is_as_old_as_the_persons_newest_line() -> None:
         entry("use uv", at=100.0).evidence[0],
         entry("use uv", at=900.0, speaker=Speaker.TOOL).evidence[0],
     )
-    both = dataclasses.replace(USE_UV, evidence=(by_tool, by_user))
+    both = replace(USE_UV, evidence=(by_tool, by_user))
     assert said_at(both) == 100.0
-    assert said_at(dataclasses.replace(both, evidence=(by_tool,))) == 900.0
+    assert said_at(replace(both, evidence=(by_tool,))) == 900.0
     assert said_at(entry("use uv", at=None)) == 0.0
 
 
@@ -181,7 +181,7 @@ def test_without_times_the_later_line_of_a_log_is_the_newer_word() -> None:
 
 def test_the_same_entry_founds_the_same_memory() -> None:
     """Ids follow from what is remembered, so a second machine or run names it alike."""
-    assert memory_id_of(USE_UV) == memory_id_of(dataclasses.replace(USE_UV))
+    assert memory_id_of(USE_UV) == memory_id_of(replace(USE_UV))
     assert memory_id_of(USE_UV) != memory_id_of(USE_UV_AGAIN)
 
 
@@ -191,9 +191,9 @@ def pinned_book(**fields: Any) -> MemoryBook:
     tool = learned("the tests use pip")
     newer = entry("never mind pip", at=NOW - DAY, thread="thread-c")
     memories = [
-        dataclasses.replace(UV, pinned=True),
-        dataclasses.replace(PIP, entry_ids=(pip.entry_id,)),
-        dataclasses.replace(TOOL_SAYS, entry_ids=(tool.entry_id,)),
+        replace(UV, pinned=True),
+        replace(PIP, entry_ids=(pip.entry_id,)),
+        replace(TOOL_SAYS, entry_ids=(tool.entry_id,)),
     ]
     entries = {item.entry_id: item for item in (USE_UV, USE_UV_AGAIN, pip, tool, newer)}
     return MemoryBook(memories, entries, now=NOW, **fields)
@@ -245,7 +245,7 @@ def test_a_curator_may_not_do_what_only_the_person_may(proposed: Operation, reas
 def test_the_person_may_do_all_of_it() -> None:
     """What is refused to a curator takes effect by the person's hand."""
     for proposed, _ in REFUSED_TO_A_CURATOR:
-        by_person = dataclasses.replace(proposed, actor=Actor.PERSON)
+        by_person = replace(proposed, actor=Actor.PERSON)
         assert pinned_book().apply(by_person) is None or by_person.kind in (OperationKind.PIN, OperationKind.UNPIN)
     assert pinned_book().apply(operation(OperationKind.PIN, PIP, actor=Actor.PERSON)) is None
 
@@ -264,7 +264,7 @@ def test_a_curator_may_word_a_memory_in_words_of_its_entries() -> None:
 
 def test_a_persons_own_wording_is_never_replaced_by_a_curator() -> None:
     """A newer reading joins it, but the words stay the person's."""
-    mine = dataclasses.replace(UV, by_hand=True)
+    mine = replace(UV, by_hand=True)
     shelf = MemoryBook([mine], {USE_UV.entry_id: USE_UV, USE_UV_AGAIN.entry_id: USE_UV_AGAIN}, now=NOW)
     proposed = operation(OperationKind.REWORD, UV, entry_id=USE_UV_AGAIN.entry_id, **BY_MODEL)
     assert shelf.apply(proposed) == "would drop the person's own words"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from phase2_world import read_tree, stamps
 
 from memory_pipeline.errors import WorkspaceError
@@ -238,9 +238,7 @@ def test_a_derived_file_that_somebody_changed_is_restored_and_that_is_said(
 
 def test_missing_files_are_restored_and_that_is_said_in_one_sentence(where: Places) -> None:
     """Of many, a few are named."""
-    many = dataclasses.replace(
-        FIRST, files={**FIRST.files, **{f"rollout_summaries/s{number}.md": b"s\n" for number in range(9)}}
-    )
+    many = replace(FIRST, files={**FIRST.files, **{f"rollout_summaries/s{number}.md": b"s\n" for number in range(9)}})
     put(where, many)
     for path in many.files:
         (where.workspace / path).unlink()
@@ -294,5 +292,5 @@ def test_what_its_readers_could_not_read_is_not_published(changes: dict[str, byt
     """The last look before publishing names the file."""
     files = {path: content for path, content in {**FIRST.files, **changes}.items() if content is not None}
     with pytest.raises(WorkspaceError, match=message):
-        check(dataclasses.replace(FIRST, files=files), summary_max_bytes=100)
+        check(replace(FIRST, files=files), summary_max_bytes=100)
     check(FIRST, summary_max_bytes=100)

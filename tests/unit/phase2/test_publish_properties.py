@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import tempfile
 from collections import Counter
 from pathlib import Path
 
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from memory_pipeline.phase2.baseline import read_baseline
 from memory_pipeline.phase2.person import is_damaged
@@ -75,7 +75,7 @@ def test_whenever_a_person_saves_nothing_is_lost_and_nothing_doubled(
     before, now = _without_repeats(before), _without_repeats(now)
     with tempfile.TemporaryDirectory() as folder:
         where = places_below(Path(folder) / "state", Path(folder) / "memories")
-        where = dataclasses.replace(where, write=_write_quickly)
+        where = replace(where, write=_write_quickly)
         run(where, publication(1, before))
         handbook = where.workspace / "MEMORY.md"
         text = edited(before, edits)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import errno
 import os
 import sys
@@ -10,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from phase2_world import read_tree
 
 from memory_pipeline.errors import FencedOutError
@@ -96,7 +96,7 @@ def fail() -> None:
 def where(request: pytest.FixtureRequest, tmp_path: Path) -> Places:
     """A place where the first publication was made, for each way in which files are exchanged."""
     ways: Sequence[ExchangeWay] = request.param
-    spot = dataclasses.replace(places_below(tmp_path / "state", tmp_path / "memories"), exchange_ways=ways)
+    spot = replace(places_below(tmp_path / "state", tmp_path / "memories"), exchange_ways=ways)
     assert run(spot, FIRST) == []
     assert handbook(spot).read_bytes() == OLD
     return spot
@@ -277,7 +277,7 @@ def test_saving_again_and_again_during_the_merge_loses_nothing(where: Places) ->
                 editor.write(saved[-1])
         return any(way(one, other) for way in usual)
 
-    run(dataclasses.replace(where, exchange_ways=(busy,)), SECOND)
+    run(replace(where, exchange_ways=(busy,)), SECOND)
     start_again(where)
     told = handbook(where).read_bytes()
     assert len(saved) == 5
@@ -297,7 +297,7 @@ def test_a_save_that_never_rests_is_left_to_the_next_start(where: Places) -> Non
                 editor.write(saved[-1])
         return any(way(one, other) for way in usual)
 
-    run(dataclasses.replace(where, exchange_ways=(restless,)), SECOND)
+    run(replace(where, exchange_ways=(restless,)), SECOND)
     assert len(saved) > 5
     start_again(where)
     told = handbook(where).read_bytes()
@@ -337,7 +337,7 @@ def test_a_save_around_a_crash_at_any_step_survives_it(where: Places, step: str)
 @pytest.mark.parametrize("way", [by_link, by_rename])
 def test_a_crash_inside_an_exchange_is_mended(tmp_path: Path, way: ExchangeWay, moved: bool) -> None:
     """A save just before it, and the text of before, survive the moment between two renames."""
-    where = dataclasses.replace(places_below(tmp_path / "state", tmp_path / "memories"), exchange_ways=(way,))
+    where = replace(places_below(tmp_path / "state", tmp_path / "memories"), exchange_ways=(way,))
     run(where, FIRST)
 
     def cut_off(one: Path, other: Path) -> bool:
@@ -355,7 +355,7 @@ def test_a_crash_inside_an_exchange_is_mended(tmp_path: Path, way: ExchangeWay, 
         raise CrashError
 
     with pytest.raises(CrashError):
-        run(dataclasses.replace(where, exchange_ways=(cut_off,)), SECOND)
+        run(replace(where, exchange_ways=(cut_off,)), SECOND)
     start_again(where)
     assert handbook(where).read_bytes() == NEW + b"my note\n"
     start_again(where)
@@ -376,7 +376,7 @@ def test_a_crash_after_a_late_save_was_merged_doubles_nothing(where: Places) -> 
         write_whole(path, content)
 
     with pytest.raises(CrashError):
-        look_again(dataclasses.replace(where, write=dies))
+        look_again(replace(where, write=dies))
     merged = noted(NEW)
     assert handbook(where).read_bytes() == merged
     start_again(where)
@@ -394,7 +394,7 @@ def test_a_record_that_a_crash_left_unfinished_is_cleared_away(where: Places) ->
         write_whole(path, content)
 
     with pytest.raises(CrashError):
-        run(dataclasses.replace(where, write=dies), SECOND)
+        run(replace(where, write=dies), SECOND)
     start_again(where)
     assert handbook(where).read_bytes() == NEW
     assert is_tidy(where)
@@ -419,7 +419,7 @@ def test_a_full_disk_at_any_write_leaves_everything_as_it_was(where: Places) -> 
     while True:
         writes = 0
         try:
-            run(dataclasses.replace(where, write=full), SECOND)
+            run(replace(where, write=full), SECOND)
         except OSError:
             assert (read_tree(where.workspace), read_tree(where.baseline)) == before
             discard_staged(where)
@@ -444,7 +444,7 @@ def test_a_full_disk_at_the_first_publication_leaves_no_baseline(tmp_path: Path)
             fail()
 
     with pytest.raises(OSError, match="No space left"):
-        run(dataclasses.replace(where, write=full), FIRST)
+        run(replace(where, write=full), FIRST)
     assert not read_baseline(where.baseline).exists
     assert read_tree(where.workspace) == {}
     start_again(where)
@@ -454,7 +454,7 @@ def test_a_full_disk_at_the_first_publication_leaves_no_baseline(tmp_path: Path)
 @pytest.mark.parametrize("step", ["wrote memory_summary.md", "wrote MEMORY.md"])
 def test_taking_back_writes_nothing(where: Places, step: str) -> None:
     """When the disk is full there is no room for copies: the very files come back, what was removed included."""
-    run(where, dataclasses.replace(FIRST, files={**FIRST.files, "rollout_summaries/a.md": b"a\n"}))
+    run(where, replace(FIRST, files={**FIRST.files, "rollout_summaries/a.md": b"a\n"}))
     before = {path: path.stat().st_ino for path in where.workspace.rglob("*") if path.is_file()}
     (where.workspace / "memory_summary.md").write_bytes(b"v1\nsomebody's\n")
     is_full = False
@@ -469,7 +469,7 @@ def test_taking_back_writes_nothing(where: Places, step: str) -> None:
         is_full = True
 
     with pytest.raises(OSError, match="No space left"):
-        run(dataclasses.replace(where, write=full), SECOND, at(step, fills_up))
+        run(replace(where, write=full), SECOND, at(step, fills_up))
     assert {path: path.stat().st_ino for path in where.workspace.rglob("*") if path.is_file()} == before
     assert (where.workspace / "memory_summary.md").read_bytes() == b"v1\nsomebody's\n"
 
@@ -507,7 +507,7 @@ def test_a_late_save_that_can_not_be_merged_now_fails_nothing(where: Places) -> 
             saves()
         is_full = name == "wrote baseline"
 
-    assert run(dataclasses.replace(where, write=full), SECOND, on_step) == []
+    assert run(replace(where, write=full), SECOND, on_step) == []
     assert handbook(where).read_bytes() == NEW
     assert len(start_again(where)) == 1
     assert handbook(where).read_bytes() == NEW + b"my note\n"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from phase2_world import DAY, NOW, OTHER_PROJECT, PROJECT, entry, learned, memory, selected, task
 
 from memory_pipeline.phase2.layout import summary_path
@@ -148,7 +148,7 @@ def test_the_same_memories_give_the_same_bytes_whatever_the_time() -> None:
 def test_use_changes_no_line_of_the_handbook() -> None:
     """Being cited is counted in the store, not in the file."""
     memories = memories_of(ENTRIES)
-    used = [dataclasses.replace(item, usage=Usage(count=7, last_usage=NOW)) for item in memories]
+    used = [replace(item, usage=Usage(count=7, last_usage=NOW)) for item in memories]
     assert handbook(used) == handbook(memories)
 
 
@@ -172,10 +172,10 @@ def test_of_many_tasks_the_newest_are_shown() -> None:
         thread_id = f"thread-{number:02}"
         said = entry("use uv", thread=thread_id, at=NOW - number * DAY)
         item = selected(thread_id, task(said, title=f"Job {number}"))
-        extraction = dataclasses.replace(item.extraction, source_updated_at=NOW - number * DAY)
-        threads[thread_id] = dataclasses.replace(item, extraction=extraction)
+        extraction = replace(item.extraction, source_updated_at=NOW - number * DAY)
+        threads[thread_id] = replace(item, extraction=extraction)
         entries.append(said)
-    one = dataclasses.replace(
+    one = replace(
         memories_of(entries[:1])[0],
         entry_ids=tuple(item.entry_id for item in entries),
         thread_ids=tuple(threads),
@@ -328,8 +328,8 @@ def test_what_gives_way_is_what_nothing_uses_and_nobody_stated() -> None:
     memories = memories_of([*entries, stated])
     used = next(item for item in memories if item.statement.startswith("fact 39"))
     pinned = next(item for item in memories if item.statement.startswith("fact 38"))
-    memories[memories.index(used)] = dataclasses.replace(used, usage=Usage(count=2, last_usage=NOW))
-    memories[memories.index(pinned)] = dataclasses.replace(pinned, pinned=True)
+    memories[memories.index(used)] = replace(used, usage=Usage(count=2, last_usage=NOW))
+    memories[memories.index(pinned)] = replace(pinned, pinned=True)
     text = handbook(memories, {}, max_bytes=3_000)
     assert "use uv" in text
     assert "fact 39" in text
@@ -384,9 +384,7 @@ def test_the_summary_states_the_users_scope_and_points_at_projects() -> None:
 
 def test_the_summary_names_the_agents_at_work() -> None:
     """The profile tells which agents the sessions came from."""
-    claude = dataclasses.replace(
-        THREADS["thread-b"], thread=dataclasses.replace(THREADS["thread-b"].thread, agent=Agent.CLAUDE)
-    )
+    claude = replace(THREADS["thread-b"], thread=replace(THREADS["thread-b"].thread, agent=Agent.CLAUDE))
     text = summary(memories_of(ENTRIES), {**THREADS, "thread-b": claude})
     assert "- Works with Claude Code and Codex." in text
 
@@ -422,10 +420,7 @@ def test_memories_of_one_group_stand_side_by_side(groups: list[int]) -> None:
     """Whatever the groups, each is one run of lines where its first member would stand, and no line is lost."""
     said = [entry(f"rule number {number}", at=NOW - (20 - number) * DAY) for number in range(len(groups))]
     plain = memories_of(said)
-    marked = [
-        dataclasses.replace(one, group=f"m_{mark:016x}" if mark else "")
-        for one, mark in zip(plain, groups, strict=True)
-    ]
+    marked = [replace(one, group=f"m_{mark:016x}" if mark else "") for one, mark in zip(plain, groups, strict=True)]
     order = [int(number) for number in re.findall(r"rule number (\d+)", handbook(marked, {}))]
     assert sorted(order) == list(range(len(groups)))
     met = [groups[number] for number in order if groups[number]]

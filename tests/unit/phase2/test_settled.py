@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from phase2_world import DAY, World, entry, stamps
 
 from memory_pipeline.phase2.places import places_below
@@ -95,9 +95,7 @@ def test_whatever_changes_is_looked_at(world: World, change: Callable[[World], o
 def test_another_configuration_is_looked_at(world: World) -> None:
     """A limit that changed makes the note void."""
     note(world)
-    world.config = dataclasses.replace(
-        world.config, phase2=dataclasses.replace(world.config.phase2, summary_max_bytes=500)
-    )
+    world.config = replace(world.config, phase2=replace(world.config.phase2, summary_max_bytes=500))
     assert settled(world).look().selected is None
 
 

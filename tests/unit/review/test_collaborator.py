@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import shlex
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from command import wait_until
+from msgspec.structs import replace
 from phase2_world import NOW, World, entry
 
 from memory_pipeline.config import Config, ReviewConfig, parse_config
@@ -31,7 +31,7 @@ def command(code: str) -> str:
 def configured(world: World, collaborator: str, **review: object) -> Config:
     """The configuration with a collaborator; nothing passes by itself."""
     made = ReviewConfig(mode="manual", collaborator=collaborator, **review)  # type: ignore[arg-type]
-    return dataclasses.replace(world.config, review=made)
+    return replace(world.config, review=made)
 
 
 def waiting(world: World, config: Config, *statements: str) -> Sequence[Draft]:

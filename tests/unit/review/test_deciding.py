@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-
+from msgspec.structs import replace
 from phase2_world import NOW, World, entry
 
 from memory_pipeline.config import ReviewConfig
@@ -13,7 +12,7 @@ from memory_pipeline.review.run import Review
 
 def manual(world: World) -> Review:
     """A review in which nothing passes by itself."""
-    return Review(dataclasses.replace(world.config, review=ReviewConfig(mode="manual")), world.store, world.clock)
+    return Review(replace(world.config, review=ReviewConfig(mode="manual")), world.store, world.clock)
 
 
 def labelled(world: World, *statements: str) -> list[Draft]:
@@ -37,7 +36,7 @@ def test_a_draft_decided_elsewhere_meanwhile_is_left_alone(world: World) -> None
 def test_a_draft_labelled_anew_meanwhile_is_left_alone(world: World) -> None:
     """A person approves what they saw: not what a run found to be a contradiction since."""
     (draft,) = labelled(world, "The registry listens on port 8080.")
-    shown = dataclasses.replace(draft, readiness=Readiness.NEEDS_RAW_REVIEW)
+    shown = replace(draft, readiness=Readiness.NEEDS_RAW_REVIEW)
     assert manual(world).approve([draft.entry], seen=[shown]).changed == (draft.entry.entry_id,)
     assert manual(world).approve([draft.entry], seen=[draft]).entry_ids == (draft.entry.entry_id,)
 
@@ -46,7 +45,7 @@ def test_a_withdrawn_draft_is_not_decided_and_the_others_are(world: World) -> No
     """One that is no longer said, and one that never was, are told apart from what was decided."""
     kept, gone = labelled(world, "Use pnpm.", "Squash before merging.")
     world.says("thread-a", entry("Use pnpm."))
-    unknown = dataclasses.replace(kept.entry, entry_id="e_unknown")
+    unknown = replace(kept.entry, entry_id="e_unknown")
     decided = manual(world).approve([gone.entry, kept.entry, unknown], note="yes")
     assert decided.entry_ids == (kept.entry.entry_id,)
     assert decided.gone == (gone.entry.entry_id, "e_unknown")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from phase2_world import DAY, NOW, World, entry, learned, memory
 
 from memory_pipeline.config import ReviewConfig
@@ -35,9 +34,7 @@ class Desk:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.review = Review(
-            dataclasses.replace(world.config, review=ReviewConfig(mode="off")), world.store, world.clock
-        )
+        self.review = Review(replace(world.config, review=ReviewConfig(mode="off")), world.store, world.clock)
         self.distillation = Distillation(world.store, self.review, now=world.clock.now)
 
     def remember(self, *entries: Entry) -> None:
@@ -164,9 +161,7 @@ def test_forgetting_reaches_the_notes_of_a_proposal_and_a_memory_takes_its_propo
     assert desk.proposal().review_note == ""
     one = Tombstones.of([Tombstone(kind=TombstoneKind.MEMORY, value=draft.merges[1])], now=NOW)
     kept = world.store.forgetting.kept()
-    world.store.forgetting.erase(
-        dataclasses.replace(erasure_of(kept, one), memories=frozenset({draft.merges[1]})), now=NOW
-    )
+    world.store.forgetting.erase(replace(erasure_of(kept, one), memories=frozenset({draft.merges[1]})), now=NOW)
     assert world.store.drafts.merges() == []
 
 
@@ -210,7 +205,7 @@ def test_what_is_said_often_contradicts_once_and_counts_as_its_newest_word() -> 
     """Two sayings of one rule against three of another are one choice, not six; the last word of all stays."""
     german = [memory("Answer in German.", number=number, last_confirmed=NOW - number * DAY) for number in (1, 5)]
     english = [memory("Reply in English.", number=number, last_confirmed=NOW - number * DAY) for number in (2, 3, 4)]
-    german[1] = dataclasses.replace(german[1], pinned=True)  # it stays, though the other was said last
+    german[1] = replace(german[1], pinned=True)  # it stays, though the other was said last
     merges = find_merges([*english, *german], is_persons=lambda _one: True)
     assert [one.label for one in merges] == [DraftLabel.REFINE, DraftLabel.REFINE, DraftLabel.CONFLICT]
     (conflict,) = merges[2:]

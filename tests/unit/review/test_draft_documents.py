@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import orjson
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from phase2_world import NOW, entry, selected
 
 from memory_pipeline.records import Coverage, Draft, DraftLabel, EvidenceLine, Readiness, ReviewStatus
@@ -98,10 +97,10 @@ def test_sync_list_exists_only_while_something_is_approved_and_ready(drafts: lis
 def test_an_entry_tells_where_its_evidence_stands() -> None:
     """Turn, speaker, and the commands and files of all its lines, each once."""
     said = entry("make ship needs a token.")
-    line = dataclasses.replace(said.evidence[0], turn=3, command="make ship", paths=("Makefile",))
-    other = dataclasses.replace(line, turn=4, command="make ship", paths=("Makefile", "ship.py"))
+    line = replace(said.evidence[0], turn=3, command="make ship", paths=("Makefile",))
+    other = replace(line, turn=4, command="make ship", paths=("Makefile", "ship.py"))
     one = draft(1, DraftLabel.NEW, Coverage.HIGH, ReviewStatus.PENDING)
-    one = dataclasses.replace(one, entry=dataclasses.replace(said, evidence=(line, other)))
+    one = replace(one, entry=replace(said, evidence=(line, other)))
     of = selected("thread-a")
     (told,) = draft_document(of.thread, of.extraction, [one])["draft_entries"]
     assert set(told) == ENTRY_KEYS
@@ -118,7 +117,7 @@ def test_an_entry_without_evidence_or_turn_is_told_all_the_same() -> None:
     """A line that was forgotten, or stored before turns were."""
     one = draft(1, DraftLabel.NEW, Coverage.HIGH, ReviewStatus.PENDING)
     bare: tuple[EvidenceLine, ...] = ()
-    one = dataclasses.replace(one, entry=dataclasses.replace(one.entry, evidence=bare))
+    one = replace(one, entry=replace(one.entry, evidence=bare))
     of = selected("thread-a")
     (told,) = draft_document(of.thread, of.extraction, [one])["draft_entries"]
     assert told["evidence_refs"]["turn_number"] is None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import dataclasses
 import json
 import stat
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from phase2_world import DAY, NOW, World, entry, read_tree, stamps
 
 from memory_pipeline.config import Config, ReviewConfig
@@ -31,7 +31,7 @@ class Cabinet:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.config: Config = dataclasses.replace(world.config, review=ReviewConfig(mode="manual"))
+        self.config: Config = replace(world.config, review=ReviewConfig(mode="manual"))
         self.review = Review(self.config, world.store, world.clock)
         self.root = self.config.state_path
         self.path = self.root / "memory-drafts" / "thread-a.json"
@@ -365,7 +365,7 @@ def test_a_crash_right_after_a_version_was_announced_is_mended(cabinet: Cabinet)
     versions = cabinet.world.store.session_files
     (known,) = versions.versions_of("memory-drafts/thread-a.json")
     cabinet.review.approve([cabinet.draft("Use pnpm.").entry])
-    versions.announce(dataclasses.replace(known, sha256="0" * 64, told={}))
+    versions.announce(replace(known, sha256="0" * 64, told={}))
     assert cabinet.write().problems == ()
     assert cabinet.draft("Use pnpm.").review_status is ReviewStatus.APPROVED
     assert cabinet.document()["review_counts"]["approved"] == 1

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 
 import pytest
+from msgspec.structs import replace
 from phase2_world import DAY, NOW, World, entry, learned
 
 from memory_pipeline.config import ReviewConfig
@@ -30,7 +30,7 @@ class Desk:
     """A review on a world, as the command wires it."""
 
     def __init__(self, world: World, **review: object) -> None:
-        config = dataclasses.replace(world.config, review=ReviewConfig(**review))  # type: ignore[arg-type]
+        config = replace(world.config, review=ReviewConfig(**review))  # type: ignore[arg-type]
         self.world = world
         self.review = Review(config, world.store, world.clock)
 

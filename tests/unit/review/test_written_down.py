@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 from collections.abc import Sequence
 
 import orjson
 import pytest
+from msgspec.structs import replace
 from phase2_world import NOW, World, entry, learned
 
 from memory_pipeline.config import ReviewConfig
@@ -35,7 +35,7 @@ class Desk:
 
     def review(self) -> Review:
         """A review as a process of its own would have it."""
-        config = dataclasses.replace(self.world.config, review=ReviewConfig(mode="manual"))
+        config = replace(self.world.config, review=ReviewConfig(mode="manual"))
         return Review(config, self.world.store, self.world.clock)
 
     def draft(self, statement: str = "Use pnpm.") -> Draft:
@@ -163,8 +163,8 @@ def test_what_was_decided_before_it_was_written_down_is_written_down_once(desk: 
         other.config.journal_path.parent.mkdir(exist_ok=True, parents=True)
         other.config.journal_path.write_bytes(desk.journal.path.read_bytes())
         anew = Desk(other)
-        assert [dataclasses.replace(one, drafted_at=0) for one in other.store.drafts.every()] == [
-            dataclasses.replace(one, drafted_at=0) for one in before
+        assert [replace(one, drafted_at=0) for one in other.store.drafts.every()] == [
+            replace(one, drafted_at=0) for one in before
         ]
         assert len(anew.review().undo()) == 2
         assert anew.draft().review_note == "really"

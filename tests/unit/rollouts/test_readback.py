@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import os
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from rollout_logs import ClaudeSession, CodexSession, thread_id_of
 
 from memory_pipeline.records import Agent, EvidenceLine, Speaker
@@ -127,9 +127,7 @@ def test_the_old_place_is_preferred_to_an_equal_line_before_it(said: Said) -> No
     line = said.evidence(RULE)
     (_, repeated, *_) = lines = said.path.read_bytes().splitlines(keepends=True)
     said.path.write_bytes(b"".join([*lines, repeated]))
-    second = dataclasses.replace(
-        line, byte_start=said.path.stat().st_size - len(repeated), byte_end=said.path.stat().st_size - 1
-    )
+    second = replace(line, byte_start=said.path.stat().st_size - len(repeated), byte_end=said.path.stat().st_size - 1)
     (read,) = said.read_back(second)
     assert read.byte_start == second.byte_start
 
@@ -181,7 +179,7 @@ def test_whatever_stands_in_the_logs_place_is_not_read(said: Said, kind: str, tm
         said.path.mkdir()
     else:
         said.path = elsewhere
-        line = dataclasses.replace(line, rollout_path=str(elsewhere))
+        line = replace(line, rollout_path=str(elsewhere))
     (read,) = said.read_back(line)
     assert (read.state, read.words) == (EvidenceState.GONE, RULE)
 
@@ -210,7 +208,7 @@ def test_of_a_long_text_the_part_around_the_quote_is_told(tmp_path: Path, filler
 
 def test_words_that_were_withheld_are_not_read_back(said: Said) -> None:
     """Where the quote is a mark that stands for something else, the line's own words are not told."""
-    line = dataclasses.replace(said.evidence("all fine"), quote="[result withheld]")
+    line = replace(said.evidence("all fine"), quote="[result withheld]")
     (read,) = said.read_back(line)
     assert (read.state, read.words) == (EvidenceState.VERIFIED, "[result withheld]")
 

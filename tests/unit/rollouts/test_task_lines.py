@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from memory_pipeline.errors import RolloutError
 from memory_pipeline.records import Agent, EventKind, RolloutFile, Speaker, SubmittedStatus, SubmittedTask
@@ -96,19 +96,19 @@ def test_what_is_no_task_is_passed_over(line: bytes) -> None:
 
 def test_when_it_was_submitted_is_no_news() -> None:
     """The same task at another time says the same; every other field counts."""
-    assert digest_of(dataclasses.replace(TASK, received_at=0.0)) == digest_of(TASK)
+    assert digest_of(replace(TASK, received_at=0.0)) == digest_of(TASK)
     changed = [
         {"scope": "project:x"}, {"goal": "x"}, {"result": "x"}, {"status": SubmittedStatus.FAILED}, {"started_at": 0.0},
         {"finished_at": None}, {"parent_task_id": "x"}, {"continued_from": "x"}, {"outside_context": True},
     ]  # fmt: skip
-    digests = {digest_of(dataclasses.replace(TASK, **fields)) for fields in changed}
+    digests = {digest_of(replace(TASK, **fields)) for fields in changed}
     assert len(digests | {digest_of(TASK)}) == len(changed) + 1
 
 
 def test_the_last_line_of_a_task_counts(tmp_path: Path) -> None:
     """Deeds and torn lines between are passed over; each line is told with its place."""
     path = tmp_path / "journal.jsonl"
-    newer = dataclasses.replace(TASK, result="It is blue.")
+    newer = replace(TASK, result="It is blue.")
     Journal(path).append_lines([encode_task(TASK), b'{"action":"task","torn', encode_task(newer)])
     (line,) = read_tasks(path)
     assert line.task == newer
@@ -138,7 +138,7 @@ def test_a_task_that_is_gone_is_a_fault(tmp_path: Path) -> None:
 def test_blanking_a_task_leaves_the_others_where_they_are(tmp_path: Path) -> None:
     """What must go is blanks, what is worded anew keeps its place where it fits, the rest is untouched."""
     path = tmp_path / "journal.jsonl"
-    other = dataclasses.replace(TASK, task_id="t2", goal="Keep this")
+    other = replace(TASK, task_id="t2", goal="Keep this")
     Journal(path).append_lines([encode_task(TASK), encode_task(other)])
     before = path.read_bytes()
     changed = Journal(path).rewrite(

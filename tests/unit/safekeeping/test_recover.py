@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import sqlite3
 import stat
@@ -17,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kept_state import KeptState
+from msgspec.structs import replace
 
 from memory_pipeline.config import BudgetConfig
 from memory_pipeline.errors import LockedError
@@ -378,8 +378,8 @@ def _spent(kept: KeptState) -> int:
 
 def _with_a_cap(kept: KeptState) -> None:
     config = kept.config
-    model = dataclasses.replace(config.model, provider="openai", extract_model="m")
-    kept.config = dataclasses.replace(config, model=model, budget=BudgetConfig(daily_tokens=1000, weekly_tokens=5000))
+    model = replace(config.model, provider="openai", extract_model="m")
+    kept.config = replace(config, model=model, budget=BudgetConfig(daily_tokens=1000, weekly_tokens=5000))
 
 
 def _damage_table(kept: KeptState, table: str) -> None:

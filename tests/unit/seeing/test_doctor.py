@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -12,6 +11,7 @@ from typing import Any
 
 import pytest
 from command import contents
+from msgspec.structs import replace
 from phase2_world import DAY, NOW, World, entry
 from store_samples import enqueue, index, lease
 
@@ -35,7 +35,7 @@ def world(tmp_path: Path) -> Iterator[World]:
     sources = SourcesConfig(
         codex=SourceConfig(home=str(tmp_path / "codex")), claude=SourceConfig(home=str(tmp_path / "claude"))
     )
-    made.config = dataclasses.replace(made.config, sources=sources)
+    made.config = replace(made.config, sources=sources)
     made.says("t1", entry("use pnpm"))
     made.run()
     made.workspace.chmod(0o700)
@@ -78,7 +78,7 @@ def only(patient: Patient, check: str) -> Finding:
 def with_model(world: World, **model: Any) -> Config:
     """A configuration with a model."""
     fields = {"provider": "openai", "extract_model": "m1", "base_url": "https://llm.example.com/v1"} | model
-    return dataclasses.replace(world.config, model=ModelConfig(**fields))
+    return replace(world.config, model=ModelConfig(**fields))
 
 
 def test_all_is_well_where_all_is_well(world: World) -> None:
@@ -120,15 +120,15 @@ def test_a_configuration_that_others_can_write_is_a_warning(world: World) -> Non
     path = world.folder / "config.toml"
     path.write_text("")
     path.chmod(0o666)
-    one = only(patient_of(world, config=dataclasses.replace(world.config, path=str(path))), "configuration")
+    one = only(patient_of(world, config=replace(world.config, path=str(path))), "configuration")
     assert (one.level, one.remedy) == (Level.WARNING, f"chmod go-w {path}")
 
 
 def test_a_home_that_the_agents_variable_names_and_that_is_missing_is_told(world: World, tmp_path: Path) -> None:
     """With the name of the variable; the other agent is looked at all the same."""
     gone = str(tmp_path / "gone")
-    sources = dataclasses.replace(world.config.sources, codex=SourceConfig(home=gone))
-    config = dataclasses.replace(world.config, sources=sources)
+    sources = replace(world.config.sources, codex=SourceConfig(home=gone))
+    config = replace(world.config, sources=sources)
     one = only(patient_of(world, config=config, environ={"CODEX_HOME": gone}), "homes")
     assert (one.level, one.what) == (
         Level.WARNING,
@@ -148,7 +148,7 @@ def test_no_home_at_all_is_an_error(world: World, tmp_path: Path) -> None:
     sources = SourcesConfig(
         codex=SourceConfig(home=str(tmp_path / "no1")), claude=SourceConfig(home=str(tmp_path / "no2"))
     )
-    findings = found(patient_of(world, config=dataclasses.replace(world.config, sources=sources)), "homes")
+    findings = found(patient_of(world, config=replace(world.config, sources=sources)), "homes")
     assert [one.level for one in findings] == [Level.WARNING, Level.WARNING, Level.ERROR]
 
 
@@ -182,7 +182,7 @@ def test_files_and_folders_that_others_can_read_are_warnings(world: World) -> No
 
 def test_a_state_folder_that_is_not_there_yet_is_a_note(world: World, tmp_path: Path) -> None:
     """And it is not made."""
-    config = dataclasses.replace(world.config, state_dir=str(tmp_path / "new" / "state"))
+    config = replace(world.config, state_dir=str(tmp_path / "new" / "state"))
     assert only(patient_of(world, config=config), "permissions").level is Level.NOTE
     assert not (tmp_path / "new").exists()
 
@@ -190,7 +190,7 @@ def test_a_state_folder_that_is_not_there_yet_is_a_note(world: World, tmp_path: 
 def test_a_file_in_place_of_the_workspace_is_an_error(world: World, tmp_path: Path) -> None:
     """Nothing can be published there."""
     (tmp_path / "file").write_text("")
-    config = dataclasses.replace(world.config, memories_dir=str(tmp_path / "file"))
+    config = replace(world.config, memories_dir=str(tmp_path / "file"))
     assert only(patient_of(world, config=config), "permissions").level is Level.ERROR
 
 
@@ -301,7 +301,7 @@ def test_a_tombstone_that_can_not_be_read_is_an_error(world: World) -> None:
 def test_codex_that_does_not_leave_its_memory_to_us_is_an_error(world: World, tmp_path: Path) -> None:
     """With the lines to put in."""
     (tmp_path / "codex" / "config.toml").write_text("")
-    config = dataclasses.replace(world.config, memories_dir=str(tmp_path / "codex" / "memories"))
+    config = replace(world.config, memories_dir=str(tmp_path / "codex" / "memories"))
     one = only(patient_of(world, config=config), "codex")
     assert (one.level, 'version = "v1"' in one.remedy) == (Level.ERROR, True)
 

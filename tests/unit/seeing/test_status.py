@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from phase2_world import DAY, NOW, World, entry
 from store_samples import enqueue, index, lease
 
@@ -37,7 +37,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 def document(world: World, *, now: float = NOW, **changes: Any) -> dict[str, Any]:
     """What status would print as JSON."""
-    return status_document(dataclasses.replace(world.config, **changes), now=now, find_folder_problems=lambda _: ())
+    return status_document(replace(world.config, **changes), now=now, find_folder_problems=lambda _: ())
 
 
 def text(world: World, *, now: float = NOW, **changes: Any) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from store_samples import LEASE_SECONDS, MAX_ATTEMPTS, NOW, ask, enqueue, extraction, index, lease, rollout_file
 
 from memory_pipeline.clock import DAY_SECONDS
@@ -176,7 +176,7 @@ def test_a_decision_that_is_not_stored_has_no_line(store: Store) -> None:
     enqueue(store, "a")
     held = lease(store)
     before = told(store)
-    broken = dataclasses.replace(extraction("a"), coverage=object())
+    broken = replace(extraction("a"), coverage=object())
     with pytest.raises(Exception, match="type"):
         store.jobs.complete(held, broken, now=NOW)
     assert told(store) == before

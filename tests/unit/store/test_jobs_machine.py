@@ -6,12 +6,12 @@ import shutil
 import sqlite3
 import tempfile
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from msgspec import Struct
 from store_samples import LEASE_SECONDS, MAX_ATTEMPTS, NOW, ask, enqueue, extraction, statements_of, thread_of
 
 from memory_pipeline.records import ClaimOutcome, Gate, Lease
@@ -22,8 +22,7 @@ PROVIDER = "openai"
 PICK = st.integers(min_value=0, max_value=7)
 
 
-@dataclass
-class Expected:
+class Expected(Struct, dict=True):
     """What the model of the test knows of one thread."""
 
     digest: int = 1

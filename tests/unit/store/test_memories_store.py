@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
+from msgspec.structs import replace
 from reviewed import pass_review
 from store_samples import NOW, SCOPE, enqueue, extraction, lease
 
@@ -115,7 +115,7 @@ def test_a_changed_memory_keeps_when_it_was_learned(store: Store) -> None:
     _commit(store, _memory("m"))
     _commit(store, _memory("m", statement="Otherwise.", learned_at=NOW + 99, last_confirmed=NOW + 9))
     (memory,) = store.memories.every()
-    assert memory == dataclasses.replace(_memory("m"), statement="Otherwise.", last_confirmed=NOW + 9)
+    assert memory == replace(_memory("m"), statement="Otherwise.", last_confirmed=NOW + 9)
     assert [done.operation.kind for done in store.memories.operations_of("m")] == [OperationKind.ADD] * 2
 
 
@@ -156,7 +156,7 @@ def test_a_group_is_kept_and_undone_with_the_memory(store: Store) -> None:
     change = Change(
         operation=Operation(kind=OperationKind.GROUP, memory_id="m_2", reason="x", other_memory_id="m_2"), before=before
     )
-    assert store.memories.commit(opened, [dataclasses.replace(before, group="m_2")], [], [change], now=NOW)
+    assert store.memories.commit(opened, [replace(before, group="m_2")], [], [change], now=NOW)
     (done,) = store.memories.operations_in(opened)
     assert done.before is not None
     assert done.before.group == "m_1"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from phase2_world import OTHER_PROJECT, PROJECT, World, entry, learned
 from sqlite_utils import Database
 
@@ -116,9 +116,7 @@ def test_what_it_rests_on_is_searched_too_and_counts_less(world: World) -> None:
     """The words of the evidence lead to the memory."""
     quoted = entry("Ask before deleting", thread="thread-b")
     line = quoted.evidence[0]
-    quoted = dataclasses.replace(
-        quoted, evidence=(dataclasses.replace(line, quote="you wiped my notebook, lint or not"),)
-    )
+    quoted = replace(quoted, evidence=(replace(line, quote="you wiped my notebook, lint or not"),))
     world.says("thread-b", quoted)
     world.run()
     assert found(world, "notebook") == ["Ask before deleting"]
