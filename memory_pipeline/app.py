@@ -1,4 +1,7 @@
-"""The one place that wires the parts together."""
+"""The one place that wires the parts together.
+
+Each part is imported where it is put in, since a command loads what it does, not all that could be done.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -27,25 +30,12 @@ from memory_pipeline.errors import (
     UsageError,
 )
 from memory_pipeline.files import make_private_folder, sha256_hex
-from memory_pipeline.forget.forgetting import Forgetting
-from memory_pipeline.forget.rescan import Rescanning
+from memory_pipeline.forget.due import is_forgetting_due
 from memory_pipeline.llm.port import Extractor, ToolModel
 from memory_pipeline.lock import HeldLock, os_lock
 from memory_pipeline.logfile import logging_to_file
-from memory_pipeline.phase1.gates import apply_gates
-from memory_pipeline.phase1.imported import extract_imported, imported_gate
-from memory_pipeline.phase1.index import Discovery, Progress, index_rollouts
-from memory_pipeline.phase1.run import Phase1
-from memory_pipeline.phase1.submit import submit_task
-from memory_pipeline.phase2.consolidate import Phase2, Preview
-from memory_pipeline.phase2.deeds import entry_id_of
-from memory_pipeline.phase2.findings import Finding
-from memory_pipeline.phase2.hand import Hand
-from memory_pipeline.phase2.lint import lint
-from memory_pipeline.phase2.publish import OnStep
+from memory_pipeline.phase2.places import OnStep
 from memory_pipeline.pipeline import PassOptions, Pipeline
-from memory_pipeline.recall.usage import record_uses, use_of
-from memory_pipeline.recall.why import Explanation, explain, read_back
 from memory_pipeline.records import (
     Agent,
     Draft,
@@ -56,25 +46,25 @@ from memory_pipeline.records import (
     RunCounts,
     SubmittedTask,
 )
-from memory_pipeline.redact import Redacted, redact
-from memory_pipeline.review.distill import Distillation, Distilled
-from memory_pipeline.review.files import FiledReview, FilesReport, write_session_files
-from memory_pipeline.review.packet import events_of, read_packet
-from memory_pipeline.review.packets import KeptPacket, Packets
-from memory_pipeline.review.run import Review
-from memory_pipeline.rollouts.codex_home import check_codex_home
-from memory_pipeline.rollouts.journal import JOURNAL_THREAD, Journal
-from memory_pipeline.rollouts.lineage import OwnPart
-from memory_pipeline.rollouts.readback import EvidenceReader, ReadBack
-from memory_pipeline.rollouts.tasks import TaskReading
-from memory_pipeline.safekeeping.recover import is_lost, mend_database
-from memory_pipeline.safekeeping.restore import finish_restoring
-from memory_pipeline.safekeeping.upkeep import keep_up
-from memory_pipeline.seeing.metrics import metrics_text, write_textfile
 from memory_pipeline.settings import Settings
 from memory_pipeline.store.connection import BUSY_SECONDS
 from memory_pipeline.store.store import Store
 from memory_pipeline.tombstones import TombstoneFolder
+
+if TYPE_CHECKING:
+    from memory_pipeline.forget.forgetting import Forgetting
+    from memory_pipeline.forget.rescan import Rescanning
+    from memory_pipeline.phase1.index import Discovery, Progress
+    from memory_pipeline.phase1.run import Phase1
+    from memory_pipeline.phase2.consolidate import Phase2, Preview
+    from memory_pipeline.phase2.findings import Finding
+    from memory_pipeline.recall.why import Explanation
+    from memory_pipeline.redact import Redacted
+    from memory_pipeline.review.distill import Distilled
+    from memory_pipeline.review.files import FilesReport
+    from memory_pipeline.review.packets import KeptPacket, Packets
+    from memory_pipeline.review.run import Review
+    from memory_pipeline.rollouts.readback import EvidenceReader, ReadBack
 
 logger = logging.getLogger(__name__)
 
@@ -122,13 +112,13 @@ class App:
         # Unlike a process id, this names one run even across machines and restarts.
         self._run_id = uuid.uuid4().hex[:8]
         self._owner = f"{socket.gethostname()}:{os.getpid()}:{self._run_id}"
-        finish_restoring(config)
+        self._finish_restoring()
         self._was_mended = False
         self._mends = mends
         self.store = self._open_store()
         try:
             self._take_settings_mended()
-            self.forgetting().bring_in_line_if_due()
+            self._bring_in_line_if_due()
         except BaseException:
             self.store.close()
             raise
@@ -214,10 +204,12 @@ class App:
         return self._run_once(options, on_index, on_extract)
 
     def _run_once(self, options: PassOptions, on_index: Progress | None, on_extract: Progress | None) -> RunCounts:
+        from memory_pipeline.safekeeping.upkeep import keep_up
+
         self._take_settings()
-        self.forgetting().bring_in_line_if_due()  # a backup may have been put back since the last pass
+        self._bring_in_line_if_due()  # a backup may have been put back since the last pass
         hints = self.check_workspace(publishes=options.phase2, adopt=options.adopt)
-        counts = self._pipeline().run_once(options, on_index=on_index, on_extract=on_extract)
+        counts = self._pipeline(extracts=options.phase1).run_once(options, on_index=on_index, on_extract=on_extract)
         self.store.chronicle.trim(now=self.clock.now())
         self.store.injections.trim(now=self.clock.now())
         self.store.search.refresh()  # so that a new task, which waits for its memories, need not
@@ -254,14 +246,24 @@ class App:
         textfile = self.config.metrics.textfile
         if not textfile:
             return None
+        from memory_pipeline.seeing.metrics import metrics_text, write_textfile
+
         try:
             write_textfile(metrics_text(self.config, self.store, now=self.clock.now(), counts=counts), Path(textfile))
         except MemoryPipelineError as error:
             return str(error)
         return None
 
+    def _finish_restoring(self) -> None:
+        if self.config.restoring_path.exists():
+            from memory_pipeline.safekeeping.restore import finish_restoring
+
+            finish_restoring(self.config)
+
     def _open_store(self) -> Store:
         """Open the store; a database that is damaged or gone is mended first, and that is said."""
+        from memory_pipeline.safekeeping.recover import is_lost, mend_database
+
         try:
             if not is_lost(self.config):
                 return Store(self.config.database_path, busy_seconds=self._busy_seconds)
@@ -286,6 +288,8 @@ class App:
             ConfigError: the configuration of Codex does not let us; the message says what to put into it.
             UsageError: something of others stands there, and it is not to be adopted.
         """
+        from memory_pipeline.rollouts.codex_home import check_codex_home
+
         reader = check_codex_home(self.config, self._environ)
         if reader is None:
             if adopt:
@@ -311,22 +315,31 @@ class App:
             ConfigError, UsageError: a person has to mend something first; the message says what.
         """
         self.check_workspace()
-        self._pipeline()
+        self._pipeline(extracts=True)
 
     def scan(self, *, force: bool = False, on_index: Progress | None = None) -> Discovery:
         """Index and gate, without extracting anything."""
+        from memory_pipeline.phase1.gates import apply_gates
+        from memory_pipeline.phase1.index import index_rollouts
+
         discovery = index_rollouts(self.config, self.store, self.clock, stop=self.stop, on_progress=on_index)
         apply_gates(self.config, self.store, self.clock, force=force)
         return discovery
 
     def submit_task(self, task: SubmittedTask) -> bool:
         """Take in a task of another program; false when nothing of it is new. See phase1.submit.submit_task."""
+        from memory_pipeline.phase1.gates import apply_gates
+        from memory_pipeline.phase1.submit import submit_task
+
         is_new = submit_task(self.config, self.store, self.clock, task)
         apply_gates(self.config, self.store, self.clock, force=False, only_thread=task.thread_id)
         return is_new
 
     def submitted_task(self, thread_id: str) -> SubmittedTask | None:
         """Return a submitted task as the journal has it; None where it does not, or where it was forgotten."""
+        from memory_pipeline.rollouts.lineage import OwnPart
+        from memory_pipeline.rollouts.tasks import TaskReading
+
         thread = self.store.threads.get(thread_id)
         if thread is None or thread.agent is not Agent.TASK or self.forgets(thread_id):
             return None
@@ -353,6 +366,9 @@ class App:
         Raises:
             OSError, LockedError: it can't be written down.
         """
+        from memory_pipeline.phase2.deeds import entry_id_of
+        from memory_pipeline.rollouts.journal import JOURNAL_THREAD
+
         if not self._phase2().write_down([record]):
             return None
         self.review_with_files()
@@ -364,6 +380,9 @@ class App:
         Raises:
             OSError, LockedError, StoreError: see recall.usage.record_uses.
         """
+        from memory_pipeline.recall.usage import record_uses, use_of
+        from memory_pipeline.rollouts.journal import Journal
+
         uses = [use_of(origin=origin, distinct=distinct, at=at, **{f"{kind}_id": name}) for kind, name in used]
         record_uses(uses, journal=Journal(self.config.journal_path), store=self.store, now=self.clock.now())
 
@@ -378,6 +397,8 @@ class App:
 
     def forgetting(self, *, on_step: OnStep = lambda _name: None) -> Forgetting:
         """Return what forgets; ``on_step`` is told the name of each step once it is done."""
+        from memory_pipeline.forget.forgetting import Forgetting
+
         return Forgetting(
             self.config,
             self.store,
@@ -385,6 +406,14 @@ class App:
             publish_anew=self._plain_phase2(on_step).publish_anew,
             on_step=on_step,
         )
+
+    def _bring_in_line_if_due(self) -> None:
+        if is_forgetting_due(self.store, TombstoneFolder(self.config.tombstones_path)):
+            self.forgetting().bring_in_line_if_due()
+
+    def _bring_in_line_under_lock(self, lock: HeldLock) -> None:
+        if is_forgetting_due(self.store, TombstoneFolder(self.config.tombstones_path)):
+            self.forgetting().bring_in_line_under_lock(lock)
 
     def forgets(self, thread_id: str) -> bool:
         """Whether a thread was forgotten as a whole."""
@@ -394,10 +423,16 @@ class App:
         """Whether one of the texts holds words that were forgotten for good."""
         return TombstoneFolder(self.config.tombstones_path).current().holds_words(*texts)
 
-    def rescanning(self, *, redact_text: Callable[[str], Redacted] = redact) -> Rescanning:
-        """Return what masks stored secrets by the rules of ``redact_text``."""
+    def rescanning(self, *, redact_text: Callable[[str], Redacted] | None = None) -> Rescanning:
+        """Return what masks stored secrets by the rules of ``redact_text``, by those of every run without."""
+        from memory_pipeline.forget.rescan import Rescanning
+        from memory_pipeline.phase2.hand import Hand
+        from memory_pipeline.redact import redact
+
         hand = Hand(self.config, self.store, self.clock)
-        return Rescanning(self.config, self.store, self.clock, self.forgetting(), hand, redact_text=redact_text)
+        return Rescanning(
+            self.config, self.store, self.clock, self.forgetting(), hand, redact_text=redact_text or redact
+        )
 
     def preview(self) -> Preview:
         """Say what a consolidation would do now; changes nothing but the labels of drafts."""
@@ -406,19 +441,27 @@ class App:
 
     def regate(self) -> None:
         """Gate again after a person changed a switch."""
+        from memory_pipeline.phase1.gates import apply_gates
+
         self._take_settings()
         apply_gates(self.config, self.store, self.clock, force=False)
 
     def review(self) -> Review:
         """Return what labels drafts and takes a person's decisions about them."""
+        from memory_pipeline.review.run import Review
+
         return Review(self.config, self.store, self.clock)
 
     def review_with_files(self) -> ReviewCounts:
         """Take in edited draft files, label what is new, and write the files; see FiledReview.run_once."""
+        from memory_pipeline.review.files import FiledReview
+
         return FiledReview(self.config, self.store, self.clock).run_once()
 
     def distill(self, *, scope: str | None = None) -> Distilled:
         """Propose which of like or contradicting memories stay; see Distillation.run_once."""
+        from memory_pipeline.review.distill import Distillation
+
         return Distillation(self.store, self.review(), now=self.clock.now).run_once(scope=scope)
 
     def import_packet(self, path: Path, *, scope: str | None = None) -> KeptPacket:
@@ -437,6 +480,9 @@ class App:
             return self._import_packet(path, scope)
 
     def _import_packet(self, path: Path, scope: str | None) -> KeptPacket:
+        from memory_pipeline.phase1.imported import extract_imported, imported_gate
+        from memory_pipeline.review.packet import events_of, read_packet
+
         kept = self.packets().import_file(path)
         thread = self.store.threads.get(kept.session_id)
         known = self.store.extractions.get(kept.session_id)
@@ -488,6 +534,8 @@ class App:
 
     def packets(self) -> Packets:
         """Return what builds, imports and shows packets of sessions."""
+        from memory_pipeline.review.packets import Packets
+
         return Packets(self.config, self.store, self.clock)
 
     def write_session_files(self, thread_id: str | None = None) -> FilesReport:
@@ -496,14 +544,20 @@ class App:
         Raises:
             LockedError: another run has been writing them for a long time.
         """
+        from memory_pipeline.review.files import write_session_files
+
         return write_session_files(self.config, self.store, self.clock, thread_id)
 
     def why(self, query: str) -> Explanation:
         """Explain the memories that a query names; see recall.why.explain."""
+        from memory_pipeline.recall.why import explain
+
         return explain(query, self.store, self.evidence_reader(self.config))
 
     def read_back(self, draft: Draft) -> tuple[ReadBack, ...]:
         """Read the evidence of a draft back from its logs, in its order."""
+        from memory_pipeline.recall.why import read_back
+
         reader = self.evidence_reader(self.config)
         if not draft.merges:
             return read_back(draft.entry, self.store, reader)
@@ -516,11 +570,15 @@ class App:
 
     def lint(self) -> list[Finding]:
         """Check the whole workspace; see phase2.lint.lint."""
+        from memory_pipeline.phase2.lint import lint
+
         return lint(self.config, self.store)
 
     @staticmethod
     def evidence_reader(config: Config) -> EvidenceReader:
         """Return what reads evidence back from the logs that a configuration names."""
+        from memory_pipeline.rollouts.readback import EvidenceReader
+
         sources = config.sources
         homes = {
             Agent.CODEX: sources.codex.home,
@@ -530,11 +588,22 @@ class App:
         }
         return EvidenceReader(homes, max_bytes=config.gates.max_rollout_bytes)
 
-    def _pipeline(self) -> Pipeline:
+    def _pipeline(self, *, extracts: bool) -> Pipeline:
+        from memory_pipeline.review.files import FiledReview
+
+        phase1 = self._phase1() if extracts else None
+        if self._tool_model is None:
+            self._tool_model = self._build_tool_model()
+        review = FiledReview(self.config, self.store, self.clock, environ=self._environ, should_stop=self.stop.is_set)
+        return Pipeline(phase1, review, self._phase2(self._tool_model))
+
+    def _phase1(self) -> Phase1:
+        from memory_pipeline.phase1.run import Phase1
+
         if self._extractor is None:
             # Built before anything is claimed, so that a missing key is said at once and costs no job its turn.
             self._extractor = self._build_extractor()
-        phase1 = Phase1(
+        return Phase1(
             self.config,
             self.store,
             self.clock,
@@ -544,13 +613,9 @@ class App:
             jitter=random.random,
             stop=self.stop,
         )
-        if self._tool_model is None:
-            self._tool_model = self._build_tool_model()
-        review = FiledReview(self.config, self.store, self.clock, environ=self._environ, should_stop=self.stop.is_set)
-        return Pipeline(phase1, review, self._phase2(self._tool_model))
 
     def _phase2(self, tool_model: ToolModel | None = None) -> Phase2:
-        return self._plain_phase2(before=self.forgetting().bring_in_line_under_lock, tool_model=tool_model)
+        return self._plain_phase2(before=self._bring_in_line_under_lock, tool_model=tool_model)
 
     def _plain_phase2(
         self,
@@ -559,6 +624,8 @@ class App:
         before: Callable[[HeldLock], None] = lambda _lock: None,
         tool_model: ToolModel | None = None,
     ) -> Phase2:
+        from memory_pipeline.phase2.consolidate import Phase2
+
         return Phase2(
             self.config,
             self.store,

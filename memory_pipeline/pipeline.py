@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from msgspec import Struct
 
-from memory_pipeline.phase1.index import Progress
-from memory_pipeline.phase1.run import Phase1, Phase1Options
-from memory_pipeline.phase2.consolidate import Phase2
 from memory_pipeline.records import Phase1Counts, Phase2Counts, ReviewCounts, RunCounts
-from memory_pipeline.review.files import FiledReview
+
+if TYPE_CHECKING:
+    from memory_pipeline.phase1.index import Progress
+    from memory_pipeline.phase1.run import Phase1
+    from memory_pipeline.phase2.consolidate import Phase2
+    from memory_pipeline.review.files import FiledReview
 
 
 class PassOptions(Struct, frozen=True, kw_only=True):
@@ -25,7 +29,8 @@ class PassOptions(Struct, frozen=True, kw_only=True):
 class Pipeline:
     """Runs one pass after the other. Knows nothing of schedules."""
 
-    def __init__(self, phase1: Phase1, review: FiledReview, phase2: Phase2) -> None:
+    def __init__(self, phase1: Phase1 | None, review: FiledReview, phase2: Phase2) -> None:
+        """Take the parts; without phase one, a pass goes without it."""
         self._phase1 = phase1
         self._review = review
         self._phase2 = phase2
@@ -45,7 +50,9 @@ class Pipeline:
         phase1 = Phase1Counts()
         review = ReviewCounts()
         phase2 = Phase2Counts()
-        if options.phase1:
+        if options.phase1 and self._phase1 is not None:
+            from memory_pipeline.phase1.run import Phase1Options
+
             phase1 = self._phase1.run_once(
                 Phase1Options(force=options.force, limit=options.limit), on_index=on_index, on_extract=on_extract
             )

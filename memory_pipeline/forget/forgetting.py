@@ -17,19 +17,18 @@ from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config
 from memory_pipeline.errors import LockedError, MemoryPipelineError
 from memory_pipeline.files import make_private_folder
+from memory_pipeline.forget.due import is_forgetting_due
 from memory_pipeline.forget.erasure import erasure_of, forgotten_texts, surviving_texts
 from memory_pipeline.forget.marks import Marks, marks_of
 from memory_pipeline.forget.receipt import Receipt, search
 from memory_pipeline.forget.selection import Selector, choose
 from memory_pipeline.lock import HeldLock, os_lock
 from memory_pipeline.phase2.baseline import read_baseline, read_workspace_file
-from memory_pipeline.phase2.consolidate import workspace_lock_path
 from memory_pipeline.phase2.erase import Found, discard_leftovers, erase_found, find_forgotten
 from memory_pipeline.phase2.extensions import EXTENSIONS_FOLDER
 from memory_pipeline.phase2.hand import Hand, is_forgotten_task, left_of
 from memory_pipeline.phase2.layout import MEMORY_FILE
-from memory_pipeline.phase2.places import places_below
-from memory_pipeline.phase2.publish import OnStep
+from memory_pipeline.phase2.places import OnStep, places_below, workspace_lock_path
 from memory_pipeline.records import (
     Agent,
     Event,
@@ -165,7 +164,7 @@ class Forgetting:
         Raises:
             OSError, MemoryPipelineError: it could not be finished.
         """
-        if self.is_due:
+        if is_forgetting_due(self._store, self._folder):
             try:
                 with self.locked():
                     self._bring_in_line_if_due()
@@ -176,11 +175,6 @@ class Forgetting:
         """Do the same for a caller that holds the workspace."""
         self._lock = lock
         self._bring_in_line_if_due()
-
-    @property
-    def is_due(self) -> bool:
-        """Whether the database was last brought in line with other tombstones than those that stand now."""
-        return self._store.forgetting.met() != self._folder.digest()
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -247,7 +241,7 @@ class Forgetting:
         )
 
     def _bring_in_line_if_due(self) -> None:
-        if self.is_due:
+        if is_forgetting_due(self._store, self._folder):
             self._bring_in_line()
 
     def _bring_in_line(self) -> None:

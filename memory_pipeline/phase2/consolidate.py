@@ -49,10 +49,9 @@ from memory_pipeline.phase2.hand import Hand
 from memory_pipeline.phase2.layout import MEMORY_FILE, SUMMARY_FILE, lay_out
 from memory_pipeline.phase2.merging import carry_out_merges
 from memory_pipeline.phase2.operations import MemoryBook, undone_key
-from memory_pipeline.phase2.places import places_below
+from memory_pipeline.phase2.places import OnStep, places_below, workspace_lock_path
 from memory_pipeline.phase2.placing import FormerWording
 from memory_pipeline.phase2.publish import (
-    OnStep,
     Publication,
     check,
     discard_staged,
@@ -90,12 +89,6 @@ logger = logging.getLogger(__name__)
 
 #: More doublings of a wait than this would only overflow.
 _MOST_DOUBLINGS = 30
-
-
-def workspace_lock_path(workspace: Path) -> Path:
-    """Return the lock beside the workspace: the only exclusion of phase two, whichever state folder a run uses."""
-    resolved = workspace.resolve()
-    return resolved.with_name(f"{resolved.name}.lock")
 
 
 class _Plan(Struct, frozen=True, kw_only=True):

@@ -18,11 +18,8 @@ from memory_pipeline.phase2.edits import brought_up_to_date, without_edits
 from memory_pipeline.phase2.kept import keep_copy, kept_file, let_go, merge_late_saves, replace_keeping
 from memory_pipeline.phase2.layout import MEMORY_FILE, RAW_MEMORIES, SUMMARIES_FOLDER, SUMMARY_FILE
 from memory_pipeline.phase2.person import carry_edits, is_damaged
-from memory_pipeline.phase2.places import Places
+from memory_pipeline.phase2.places import OnStep, Places
 from memory_pipeline.phase2.render import RenderedLine, as_bytes, read_saying
-
-#: Told the name of each step of a publication, so that a test can stop the program right there.
-OnStep = Callable[[str], None]
 
 _JOURNAL = "publish.json"
 _STAGED = "files"

@@ -18,7 +18,7 @@ from memory_pipeline.config import Config
 from memory_pipeline.errors import LockedError, MemoryPipelineError, UsageError
 from memory_pipeline.files import TEMPORARY_PREFIX, make_private_folder, sync_folder, write_whole
 from memory_pipeline.lock import os_lock
-from memory_pipeline.phase2.consolidate import workspace_lock_path
+from memory_pipeline.phase2.places import workspace_lock_path
 from memory_pipeline.safekeeping.names import next_name, numbered_in
 from memory_pipeline.store.copies import faults_of_copy
 from memory_pipeline.store.store import Store

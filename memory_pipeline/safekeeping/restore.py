@@ -15,7 +15,7 @@ from memory_pipeline.config import Config
 from memory_pipeline.errors import LockedError, UsageError
 from memory_pipeline.files import FILE_MODE, make_private_folder, sync_folder, write_whole
 from memory_pipeline.lock import os_lock
-from memory_pipeline.phase2.consolidate import workspace_lock_path
+from memory_pipeline.phase2.places import workspace_lock_path
 from memory_pipeline.safekeeping.backup import (
     ADOPTED,
     BASELINE,

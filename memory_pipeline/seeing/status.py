@@ -15,7 +15,7 @@ from memory_pipeline.clock import DAY_SECONDS, WEEK_SECONDS, iso
 from memory_pipeline.config import Config
 from memory_pipeline.errors import StoreError
 from memory_pipeline.lock import Holding, who_holds
-from memory_pipeline.phase2.consolidate import workspace_lock_path
+from memory_pipeline.phase2.places import workspace_lock_path
 from memory_pipeline.records import Gate, JobState
 from memory_pipeline.seeing.folders import folder_problems
 from memory_pipeline.seeing.words import GATE_REMEDIES, GATE_WORDS

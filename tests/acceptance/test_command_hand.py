@@ -10,7 +10,7 @@ import pytest
 from command import Machine, session
 
 from memory_pipeline.lock import os_lock
-from memory_pipeline.phase2.consolidate import workspace_lock_path
+from memory_pipeline.phase2.places import workspace_lock_path
 
 RULE = "From now on always run make lint before you commit."
 

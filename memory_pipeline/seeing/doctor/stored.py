@@ -11,7 +11,7 @@ from memory_pipeline.clock import iso
 from memory_pipeline.config import Config
 from memory_pipeline.errors import StoreError
 from memory_pipeline.lock import who_holds
-from memory_pipeline.phase2.consolidate import workspace_lock_path
+from memory_pipeline.phase2.places import workspace_lock_path
 from memory_pipeline.redact import redact
 from memory_pipeline.rollouts.journal import is_readable
 from memory_pipeline.safekeeping.backup import backups_in

@@ -11,7 +11,7 @@ from phase2_world import NOW, entry
 
 from memory_pipeline import __version__
 from memory_pipeline.lock import os_lock
-from memory_pipeline.phase2.consolidate import workspace_lock_path
+from memory_pipeline.phase2.places import workspace_lock_path
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from memory_pipeline.errors import LockedError, UsageError
 from memory_pipeline.forget.forgetting import Forgetting
 from memory_pipeline.forget.selection import Selector
 from memory_pipeline.lock import os_lock
-from memory_pipeline.phase2.consolidate import workspace_lock_path
+from memory_pipeline.phase2.places import workspace_lock_path
 from memory_pipeline.records import (
     Coverage,
     Entry,

@@ -12,7 +12,7 @@ from phase2_world import DAY, NOW, OTHER_PROJECT, World, entry, learned, stamps
 
 from memory_pipeline.errors import InterruptedRunError
 from memory_pipeline.lock import os_lock
-from memory_pipeline.phase2.consolidate import workspace_lock_path
+from memory_pipeline.phase2.places import workspace_lock_path
 from memory_pipeline.records import EntryKind, Gate, MemoryStatus, OperationKind, Phase2Outcome, Speaker
 
 CONSOLIDATED, NO_CHANGES = Phase2Outcome.CONSOLIDATED, Phase2Outcome.NO_CHANGES

@@ -11,7 +11,7 @@ import pytest
 from phase2_world import World, entry
 
 from memory_pipeline.lock import os_lock
-from memory_pipeline.phase2.consolidate import workspace_lock_path
+from memory_pipeline.phase2.places import workspace_lock_path
 from memory_pipeline.records import Gate, Phase2Outcome
 
 CONSOLIDATED, FAILED = Phase2Outcome.CONSOLIDATED, Phase2Outcome.FAILED

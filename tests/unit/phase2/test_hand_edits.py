@@ -395,7 +395,7 @@ def test_what_the_person_restores_stands_against_what_superseded_it(world: World
 def test_a_locked_workspace_loses_no_deed(world: World) -> None:
     """What the person did while another run held the workspace is taken in by the next one."""
     from memory_pipeline.lock import os_lock
-    from memory_pipeline.phase2.consolidate import workspace_lock_path
+    from memory_pipeline.phase2.places import workspace_lock_path
 
     with os_lock(workspace_lock_path(world.workspace), purpose="a test"):
         counts = world.does(JournalAction.ADD, kind=EntryKind.PREFERENCE, scope="user", statement="never use emojis")

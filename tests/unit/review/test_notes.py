@@ -12,7 +12,7 @@ from rollout_logs import thread_id_of
 
 from memory_pipeline.forget.selection import Selector
 from memory_pipeline.lock import os_lock
-from memory_pipeline.phase2.consolidate import workspace_lock_path
+from memory_pipeline.phase2.places import workspace_lock_path
 from memory_pipeline.records import Draft, EntryKind, JournalAction, JournalRecord, MemoryStatus, ReviewStatus, Speaker
 from memory_pipeline.rollouts.journal import JOURNAL_THREAD, record_id_of
 

@@ -18,7 +18,7 @@ from store_samples import enqueue, index, lease
 from memory_pipeline.config import Config, ModelConfig, SourceConfig, SourcesConfig
 from memory_pipeline.errors import ConfigError, ProviderError
 from memory_pipeline.lock import os_lock
-from memory_pipeline.phase2.consolidate import workspace_lock_path
+from memory_pipeline.phase2.places import workspace_lock_path
 from memory_pipeline.seeing.doctor.doctor import CHECKS, examine
 from memory_pipeline.seeing.doctor.findings import Finding, Level, Patient, Said, SeenService
 from memory_pipeline.seeing.doctor.program import missing_libraries

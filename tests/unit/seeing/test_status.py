@@ -17,7 +17,7 @@ from memory_pipeline.cli.status_view import status_lines
 from memory_pipeline.clock import iso
 from memory_pipeline.config import BudgetConfig, ModelConfig
 from memory_pipeline.lock import os_lock
-from memory_pipeline.phase2.consolidate import workspace_lock_path
+from memory_pipeline.phase2.places import workspace_lock_path
 from memory_pipeline.records import Gate, RateLimit
 from memory_pipeline.seeing.status import status_document
 from memory_pipeline.seeing.words import GATE_REMEDIES, GATE_WORDS

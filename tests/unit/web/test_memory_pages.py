@@ -15,7 +15,7 @@ from submitted import task
 from visiting import Document, Visitor
 
 from memory_pipeline.lock import os_lock
-from memory_pipeline.phase2.consolidate import workspace_lock_path
+from memory_pipeline.phase2.places import workspace_lock_path
 
 TABS = "Always indent with tabs in this repository, never with spaces"
 
