@@ -56,8 +56,9 @@ if TYPE_CHECKING:
     from memory_pipeline.forget.rescan import Rescanning
     from memory_pipeline.phase1.index import Discovery, Progress
     from memory_pipeline.phase1.run import Phase1
-    from memory_pipeline.phase2.consolidate import Phase2, Preview
+    from memory_pipeline.phase2.consolidate import Preview
     from memory_pipeline.phase2.findings import Finding
+    from memory_pipeline.phase2.run import Phase2
     from memory_pipeline.recall.why import Explanation
     from memory_pipeline.redact import Redacted
     from memory_pipeline.review.distill import Distilled
@@ -624,7 +625,7 @@ class App:
         before: Callable[[HeldLock], None] = lambda _lock: None,
         tool_model: ToolModel | None = None,
     ) -> Phase2:
-        from memory_pipeline.phase2.consolidate import Phase2
+        from memory_pipeline.phase2.run import Phase2
 
         return Phase2(
             self.config,

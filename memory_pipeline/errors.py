@@ -133,3 +133,11 @@ class CapReachedError(ModelError):
 
     What was done so far is not used.
     """
+
+
+def reason_of(error: Exception) -> str:
+    """Return what an error says; one of the system with the file that it is about."""
+    if isinstance(error, OSError):
+        place = f"{error.filename}: " if error.filename else ""
+        return f"{place}{error.strerror or error}"
+    return str(error)

@@ -11,7 +11,7 @@ from memory_pipeline.records import Phase1Counts, Phase2Counts, ReviewCounts, Ru
 if TYPE_CHECKING:
     from memory_pipeline.phase1.index import Progress
     from memory_pipeline.phase1.run import Phase1
-    from memory_pipeline.phase2.consolidate import Phase2
+    from memory_pipeline.phase2.run import Phase2
     from memory_pipeline.review.files import FiledReview
 
 

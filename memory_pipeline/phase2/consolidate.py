@@ -1,38 +1,33 @@
-"""Phase two: under the workspace lock, and only when something differs, curate, render, check and publish."""
+"""The work of phase two: curate, render, check and publish, only when something differs."""
 
 from __future__ import annotations
 
 import logging
-import math
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from memory_pipeline.budget import paid_hold
 from memory_pipeline.clock import Clock, iso, last_believed_wait
 from memory_pipeline.config import Config
 from memory_pipeline.errors import (
     BudgetHoldError,
-    ConfigError,
     FencedOutError,
-    InterruptedRunError,
-    LockedError,
     MemoryPipelineError,
     ModelError,
     ProviderError,
+    reason_of,
 )
-from memory_pipeline.files import make_private_folder, sha256_hex
+from memory_pipeline.files import sha256_hex
 from memory_pipeline.llm.faults import TooLongError
 from memory_pipeline.llm.port import ToolModel
-from memory_pipeline.lock import HeldLock, os_lock
+from memory_pipeline.lock import HeldLock
 from memory_pipeline.phase2.adopt import (
     adoption_of,
     found_handbook,
-    is_ours,
     keep_strangers,
     leave_notes,
     mark_ours,
@@ -64,14 +59,12 @@ from memory_pipeline.phase2.publish import (
 )
 from memory_pipeline.phase2.rebuilt import published_at
 from memory_pipeline.phase2.render import RENDERER_VERSION, as_bytes, render_handbook, render_summary
-from memory_pipeline.phase2.settled import Settled
 from memory_pipeline.phase2.undo import entries_before, undo_in
 from memory_pipeline.records import (
     Agent,
     Change,
     ConsolidationKind,
     Entry,
-    JournalRecord,
     Memory,
     MemoryStatus,
     Phase2Counts,
@@ -123,8 +116,8 @@ class Preview(Struct, frozen=True, kw_only=True):
     files: Mapping[str, str]  # workspace path -> A, M or D
 
 
-class Phase2:
-    """Runs phase two. Knows nothing of schedules."""
+class Consolidation:
+    """The work of phase two on one workspace; see run.Phase2 for what each of it is."""
 
     def __init__(
         self,
@@ -132,112 +125,37 @@ class Phase2:
         store: Store,
         clock: Clock,
         *,
+        lock: HeldLock | None,
         owner: str,
         jitter: Callable[[], float],
         should_stop: Callable[[], bool],
-        on_step: OnStep = lambda _name: None,
-        before: Callable[[HeldLock], None] = lambda _lock: None,
-        tool_model: ToolModel | None = None,
-        disk_time: Callable[[], float] = time.time,
+        on_step: OnStep,
+        tool_model: ToolModel | None,
     ) -> None:
-        """Take the parts. ``jitter`` gives 0 to 1; ``should_stop`` ends a wait for the lock or a model; see OnStep.
-
-        ``before`` is done first, each time that the workspace is locked. With a ``tool_model`` a run lets it curate;
-        without, rules do. ``disk_time`` is the clock that stamps files.
-        """
+        """Take the parts, as of run.Phase2. ``lock`` holds the workspace; None where nothing is published."""
         self._config = config
         self._store = store
         self._clock = clock
+        self._lock = lock
         self._owner = owner
         self._jitter = jitter
         self._should_stop = should_stop
         self._on_step = on_step
-        self._before = before
         self._tool_model = tool_model
         self._places = places_below(config.state_path, config.workspace_path)
         self._tombstones = TombstoneFolder(config.tombstones_path)
         self._hand = Hand(config, store, clock)
-        self._settled = Settled(config, self._places, clock, disk_time=disk_time)
-        self._lock: HeldLock | None = None  # while phase two runs
 
-    def run_once(self, *, wait: bool = False, adopt: bool = False) -> Phase2Counts:
-        """Consolidate if anything differs. With ``wait``, wait for another run to release the workspace.
+    def learn(self) -> None:
+        """Let the store learn of the entries that the journal tells of; no memory is changed."""
+        self._hand.deeds()
 
-        With ``adopt``, what stands in a workspace that is not ours yet is taken over first.
-
-        Raises:
-            InterruptedRunError: the run was stopped while it waited.
-        """
-
-        def run() -> Phase2Counts:
-            adopted = self._adopt() if adopt else []
-            look = self._settled.look()
-            if look.selected is not None:
-                return Phase2Counts(outcome=Phase2Outcome.NO_CHANGES, selected=look.selected)
-            counts = self._run_locked(ConsolidationKind.RUN)
-            if counts.outcome is Phase2Outcome.NO_CHANGES and not counts.problems:
-                self._settled.note(look, selected=counts.selected)
-            return replace(counts, problems=(*adopted, *counts.problems))
-
-        return self._under_lock(run, wait=wait)
-
-    def strangers(self) -> list[str]:
-        """Name what stands where files of ours go, as long as the workspace is not ours."""
-        return strangers_in(self._places)
-
-    def take_possession(self) -> None:
-        """Note that the workspace, where nothing of others stands in our way, is ours from now on.
-
-        Raises:
-            OSError: it can't be noted.
-        """
-        if not is_ours(self._places):
-            mark_ours(self._places)
-
-    def take_in_hand(self, records: Sequence[JournalRecord], *, wait: bool = False) -> Phase2Counts:
-        """Write down what the person does, durably, then take in the journal and the edits of MEMORY.md alone.
-
-        Nothing else is placed or retired, no model is asked, and no cooldown holds. When another run holds the
-        workspace, that run or the next one takes it in.
-
-        Raises:
-            InterruptedRunError: the run was stopped while it waited.
-            OSError, LockedError: the journal can't be written.
-        """
-        self._hand.journal.append(records)
-        return self._under_lock(lambda: self._run_locked(ConsolidationKind.PERSON), wait=wait)
-
-    def write_down(self, records: Sequence[JournalRecord]) -> bool:
-        """Write records down, durably, and let the store learn of their entries; no memory is changed.
-
-        False when another run holds the workspace: the next one lets the store learn of them.
-
-        Raises:
-            OSError, LockedError: the journal can't be written.
-        """
-
-        def learn() -> Phase2Counts:
-            self._hand.deeds()
-            return Phase2Counts(outcome=Phase2Outcome.NO_CHANGES)
-
-        self._hand.journal.append(records)
-        return self._under_lock(learn, wait=False).outcome is Phase2Outcome.NO_CHANGES
-
-    def undo(self, consolidation_id: int, *, wait: bool = False) -> Phase2Counts:
-        """Undo one consolidation: each memory that it changed, and nothing changed since, is as it was before.
-
-        Raises:
-            InterruptedRunError: the run was stopped while it waited.
-        """
-        return self._under_lock(lambda: self._undo_locked(consolidation_id), wait=wait)
-
-    def publish_anew(self, lock: HeldLock) -> Phase2Counts:
-        """Render and publish what the memories say now, and change none of them; the caller holds the ``lock``.
+    def publish_anew(self) -> Phase2Counts:
+        """Render and publish what the memories say now, and change none of them.
 
         Raises:
             OSError, MemoryPipelineError: it can't be done; the next start tries again.
         """
-        self._lock = lock
         discard_staged(self._places)  # what was committed shows in the new rendering
         if self._store.memories.last_consolidation() is None:
             # Nothing was published yet, or the database is being rebuilt: then what is published must not be emptied.
@@ -254,26 +172,8 @@ class Phase2:
         changes = _all_changes(publication, read_baseline(self._places.baseline), plan.changes)
         return Preview(changes=plan.book.changes, memories=plan.book.memories, files=changes)
 
-    def _under_lock(self, body: Callable[[], Phase2Counts], *, wait: bool) -> Phase2Counts:
-        started = time.monotonic()
-        lock = workspace_lock_path(self._config.workspace_path)
-        try:
-            make_private_folder(lock.parent)
-            with os_lock(
-                lock, purpose="phase two", wait_seconds=math.inf if wait else 0, should_stop=self._should_stop
-            ) as self._lock:
-                self._before(self._lock)
-                counts = body()
-        except LockedError as error:
-            return Phase2Counts(outcome=Phase2Outcome.LOCKED, problems=(str(error),), seconds=_since(started))
-        except (InterruptedRunError, ConfigError):
-            raise
-        except (OSError, MemoryPipelineError) as error:
-            problem = f"consolidation failed: {_reason(error)}"
-            return Phase2Counts(outcome=Phase2Outcome.FAILED, problems=(problem,), seconds=_since(started))
-        return _with_seconds(counts, _since(started))
-
-    def _run_locked(self, kind: ConsolidationKind) -> Phase2Counts:
+    def run(self, kind: ConsolidationKind) -> Phase2Counts:
+        """Consolidate if anything differs."""
         last = self._store.memories.last_consolidation()
         held = self._held_by(kind, last)
         if held is not None:
@@ -316,12 +216,12 @@ class Phase2:
                 return self._failed_by_model(last, error, notes)
         return self._consolidate(plan, last, notes)
 
-    def _adopt(self) -> list[str]:
+    def adopt(self) -> list[str]:
         """Take over what stands in the workspace: copies of it all, then records, then notes, and the mark last.
 
         A crash in between leaves it not ours, and the next adoption does the same again.
         """
-        strangers = self.strangers()
+        strangers = strangers_in(self._places)
         if not strangers:
             return []
         copies = keep_strangers(self._places)
@@ -475,7 +375,8 @@ class Phase2:
             and baseline.consolidation_id != last.consolidation_id
         )
 
-    def _undo_locked(self, consolidation_id: int) -> Phase2Counts:
+    def undo(self, consolidation_id: int) -> Phase2Counts:
+        """Let each memory that a consolidation changed, and nothing changed since, be as it was before."""
         notes = [*self._mend(), *self._leave_out_forgotten()]
         self._hand.write_down_edits(read_baseline(self._places.baseline), self._memory_file())
         memories = self._store.memories.every()
@@ -658,7 +559,7 @@ class Phase2:
         notes += let_go_of_kept(self._places)
         logger.info(
             "consolidated",
-            extra={"action": "consolidate", "outcome": "consolidated", "seconds": round(_since(started), 3)},
+            extra={"action": "consolidate", "outcome": "consolidated", "seconds": round(time.monotonic() - started, 3)},
         )
         kinds = list(changes.values())
         return Phase2Counts(
@@ -694,7 +595,7 @@ class Phase2:
         limits = self._config.phase1
         wait = min(limits.backoff_base_seconds * 2.0 ** min(failures - 1, _MOST_DOUBLINGS), limits.backoff_max_seconds)
         now = self._clock.now()
-        reason = _reason(error)
+        reason = reason_of(error)
         retry_at = now + wait * (1 + 0.25 * self._jitter())
         if isinstance(error, ProviderError):
             retry_at = max(retry_at, now + (error.retry_after_seconds or 0.0))
@@ -731,18 +632,3 @@ def _all_changes(publication: Publication, baseline: Baseline, inputs: dict[str,
     elif as_bytes(publication.handbook) != baseline.rendered:
         changes[MEMORY_FILE] = "M"
     return changes
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, OSError):
-        place = f"{error.filename}: " if error.filename else ""
-        return f"{place}{error.strerror or error}"
-    return str(error)
-
-
-def _since(started: float) -> float:
-    return time.monotonic() - started
-
-
-def _with_seconds(counts: Phase2Counts, seconds: float) -> Phase2Counts:
-    return replace(counts, seconds=seconds)

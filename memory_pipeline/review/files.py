@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config
-from memory_pipeline.errors import MemoryPipelineError
+from memory_pipeline.errors import MemoryPipelineError, reason_of
 from memory_pipeline.files import (
     TEMPORARY_PREFIX,
     exchange,
@@ -135,7 +135,7 @@ class FiledReview:
                 report = files.take_in() if take_in_only else files.bring_up_to_date()
                 problems += report.problems
         except (OSError, MemoryPipelineError) as error:
-            told = f"the files of the review could not be written: {_reason(error)}"
+            told = f"the files of the review could not be written: {reason_of(error)}"
             problems.append(told)
 
 
@@ -245,7 +245,7 @@ class ReviewFiles:
         except OSError as error:
             self._failures += 1
             if self._failures <= _MOST_FAILURES_TOLD:
-                self._problems.append(f"{_reason(error)}; the file of the review was not written")
+                self._problems.append(f"{reason_of(error)}; the file of the review was not written")
 
     def _report(self) -> FilesReport:
         problems = list(self._problems)
@@ -454,10 +454,3 @@ def _free_name(path: Path) -> Path:
         if not os.path.lexists(aside):
             return aside
         number += 1
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, OSError):
-        place = f"{error.filename}: " if error.filename else ""
-        return f"{place}{error.strerror or error}"
-    return str(error)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import orjson
 from msgspec import Struct
 
-from memory_pipeline.likeness import Sense, sense_of
 from memory_pipeline.tombstones import tokens_of
+
+if TYPE_CHECKING:
+    from memory_pipeline.likeness import Sense
 
 _HASH_CHARS = 16
 _SALT_BYTES = 16
@@ -67,6 +70,8 @@ class Fingerprint(Struct, frozen=True, kw_only=True):
 
 def fingerprint_of(statement: str, condition: str, *, salt: str) -> Fingerprint:
     """Make the fingerprint of a statement."""
+    from memory_pipeline.likeness import sense_of  # loaded where there is something to compare
+
     senses = [sense_of(statement), sense_of(condition)]
     return Fingerprint(
         salt=salt,

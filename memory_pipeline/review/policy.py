@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from memory_pipeline.entries import is_persons_word
 from memory_pipeline.records import Coverage, DraftLabel, Entry, EntryKind, Readiness, Speaker
-from memory_pipeline.review.labels import Labelled
 from memory_pipeline.rollouts.journal import JOURNAL_THREAD
+
+if TYPE_CHECKING:
+    from memory_pipeline.review.labels import Labelled
 
 _LEARNT_KINDS = frozenset({EntryKind.KNOWLEDGE, EntryKind.FAILURE})
 

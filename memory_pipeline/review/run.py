@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -26,7 +27,6 @@ from memory_pipeline.records import (
 )
 from memory_pipeline.redact import redact
 from memory_pipeline.review.fingerprint import Fingerprint, fingerprint_of, new_salt, read_fingerprint
-from memory_pipeline.review.labels import Known, Labeller, known_of
 from memory_pipeline.review.policy import passes, readiness_of
 from memory_pipeline.rollouts.journal import Journal
 from memory_pipeline.rollouts.review_lines import left_of_review
@@ -34,6 +34,9 @@ from memory_pipeline.statements import one_line
 from memory_pipeline.store.drafts import Decided, Dropped, Rejection, Unjudged
 from memory_pipeline.store.store import Store
 from memory_pipeline.tombstones import TombstoneFolder
+
+if TYPE_CHECKING:
+    from memory_pipeline.review.labels import Known, Labeller
 
 _NOTE_CHARS = 500
 #: A date after the year 9999 can't be shown.
@@ -128,6 +131,8 @@ class Review:
 
         Those about memories stay as they are.
         """
+        from memory_pipeline.review.labels import Labeller
+
         labeller = Labeller(known)
         found = []
         for draft in drafts:
@@ -233,6 +238,8 @@ class Review:
     def _judge(self, unjudged: Sequence[Unjudged]) -> list[Judgement]:
         if not unjudged:
             return []
+        from memory_pipeline.review.labels import Labeller
+
         self._find_again(unjudged)
         labeller = Labeller(self._known(), lines_of=self._lines_of)
         rejected = Rejections(self._store.drafts.rejections())
@@ -269,6 +276,8 @@ class Review:
         return is_persons
 
     def _known(self) -> list[Known]:
+        from memory_pipeline.review.labels import known_of
+
         memories = self._store.memories.every(status=MemoryStatus.ACTIVE)
         return known_of(memories, is_persons=self.persons_words(memories))
 

@@ -14,7 +14,7 @@ import signal
 
 from memory_pipeline.app import App
 from memory_pipeline.config import load_config
-from memory_pipeline.phase2.consolidate import Phase2
+from memory_pipeline.phase2.run import Phase2
 
 
 def main() -> int:

@@ -14,9 +14,9 @@ from reviewed import pass_review
 
 from memory_pipeline.config import Config, Phase1Config, Phase2Config
 from memory_pipeline.llm.port import ToolModel
-from memory_pipeline.phase2.consolidate import Phase2
 from memory_pipeline.phase2.curators.rules import curate
 from memory_pipeline.phase2.operations import MemoryBook, new_memory
+from memory_pipeline.phase2.run import Phase2
 from memory_pipeline.raw_memory import render_raw_memory
 from memory_pipeline.records import (
     Agent,

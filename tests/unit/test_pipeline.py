@@ -8,7 +8,7 @@ import pytest
 
 from memory_pipeline.errors import InterruptedRunError
 from memory_pipeline.phase1.run import Phase1, Phase1Options
-from memory_pipeline.phase2.consolidate import Phase2
+from memory_pipeline.phase2.run import Phase2
 from memory_pipeline.pipeline import PassOptions, Pipeline
 from memory_pipeline.records import Phase1Counts, Phase2Counts, Phase2Outcome, ReviewCounts, RunCounts
 from memory_pipeline.review.run import Review
