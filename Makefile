@@ -8,7 +8,9 @@ BIN := $(VENV)/bin
 run: $(VENV)/installed-run
 	$(BIN)/memory-pipeline --config config.toml run --samples if-empty
 
+# Compiled first: the tests start the command over a thousand times, perhaps where Python is told to write no bytecode.
 test: $(VENV)/installed-test
+	$(BIN)/python -m compileall -q memory_pipeline
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 # Format, lint, strict types, import direction, documentation. `make test` runs the tests.

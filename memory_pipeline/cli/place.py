@@ -7,10 +7,9 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import click
-from msgspec import Struct
 
 from memory_pipeline.errors import UsageError
 
@@ -33,8 +32,8 @@ class AtOnce(int):
 JSON_OPTION = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
-class Place(Struct, frozen=True, kw_only=True):
-    """Which configuration and state the command line names."""
+class Place(NamedTuple):
+    """Which configuration and state the command line names. A named tuple: `--version` needs no library of records."""
 
     config_path: str | None
     state_dir: str | None
