@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from memory_pipeline.likeness import KNOWN_TOOLS
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
-_WORD = rf"[^\W{_CJK}]"
+_ALL_CJK = re.compile(rf"[{_CJK}]+")
 _CODE_SPAN = re.compile(r"(`+)(.+?)\1(?!`)")
 _BREAKS = re.compile(rf"[\s,;!?()\[\]{{}}<>|`\"“”«»‹›„‘‚…，。；：！？、（）【】《》「」·—–→{_CJK}]+")
 _ELISION = re.compile(r"['’].*", re.DOTALL)
@@ -110,26 +110,70 @@ class _Sources:
         return _EITHER.fullmatch(folded) is not None and all(map(self._stands_apart, folded.split("/")))
 
     def _stands(self, folded: str) -> bool:
+        if not folded:
+            return False
         is_compound = _COMPOUND.search(folded) is not None
-        # "shop-web" is another name than "shop-web-old"; a sentence may end, or a path go on, behind either.
-        before = rf"(?<!{_WORD})(?<!{_WORD}-)" if is_compound else rf"(?<!{_WORD})"
-        after = rf"(?!{_WORD})(?!-{_WORD})" if is_compound else rf"(?!{_WORD})"
-        before = before if folded[0].isalnum() or folded[0] in "_-" else ""
-        after = after if folded[-1].isalnum() or folded[-1] in "_-" else ""
-        if folded[0] == "-":
-            before = rf"(?<!{_WORD})(?<!-)"
-        return re.search(before + re.escape(folded) + after, self._text) is not None
+        begins_as_word = folded[0].isalnum() or folded[0] in "_-"
+        ends_as_word = folded[-1].isalnum() or folded[-1] in "_-"
+
+        def is_whole(start: int, end: int) -> bool:
+            # "shop-web" is another name than "shop-web-old"; a sentence may end, or a path go on, behind either.
+            if begins_as_word and self._is_word_at(start - 1):
+                return False
+            if folded[0] == "-":
+                if self._is_at(start - 1, "-"):
+                    return False
+            elif begins_as_word and is_compound and self._is_at(start - 1, "-") and self._is_word_at(start - 2):
+                return False
+            if ends_as_word and self._is_word_at(end):
+                return False
+            return not (ends_as_word and is_compound and self._is_at(end, "-") and self._is_word_at(end + 1))
+
+        return any(is_whole(start, start + len(folded)) for start in self._places_of(folded))
 
     def _stands_apart(self, word: str) -> bool:
         """Whether a word stands in the text by itself, and not as part of a compound or a path."""
-        return re.search(rf"(?<!{_WORD})(?<![-/]){re.escape(word)}(?:e?s)?(?!{_WORD})(?![-/])", self._text) is not None
+        return any(
+            not self._is_word_at(start - 1)
+            and not self._is_at(start - 1, "-/")
+            and any(not self._is_word_at(end) and not self._is_at(end, "-/") for end in self._ends_of(start, word))
+            for start in self._places_of(word)
+        )
 
     def _stands_as_word(self, word: str) -> bool:
         """Whether a word stands in the text, in the singular or the plural."""
         if _is_cjk(word):
             return word in self._text
         stem = word.removesuffix("s") if len(word) > 2 else word
-        return re.search(rf"(?<!{_WORD}){re.escape(stem)}(?:e?s)?(?!{_WORD})", self._text) is not None
+        return any(
+            not self._is_word_at(start - 1) and any(not self._is_word_at(end) for end in self._ends_of(start, stem))
+            for start in self._places_of(stem)
+        )
+
+    # A pattern made for each word, with all letters of all scripts beside it, took a hundred times as long.
+
+    def _places_of(self, text: str) -> Iterator[int]:
+        start = self._text.find(text)
+        while start >= 0:
+            yield start
+            start = self._text.find(text, start + 1)
+
+    def _ends_of(self, start: int, word: str) -> Iterator[int]:
+        """Yield where a word may end, in the singular and the plural."""
+        end = start + len(word)
+        for ending in ("es", "s", ""):
+            if self._text.startswith(ending, end):
+                yield end + len(ending)
+
+    def _is_at(self, place: int, signs: str) -> bool:
+        return 0 <= place < len(self._text) and self._text[place] in signs
+
+    def _is_word_at(self, place: int) -> bool:
+        """Whether a letter, digit or underscore stands there, but none of Chinese, Japanese or Korean."""
+        if not 0 <= place < len(self._text):
+            return False
+        sign = self._text[place]
+        return (sign.isalnum() or sign == "_") and not _is_cjk(sign)
 
 
 def _spellings(sign: str, folded: str) -> Iterator[str]:
@@ -201,7 +245,7 @@ def _is_english(statement: str) -> bool:
 
 
 def _is_cjk(word: str) -> bool:
-    return re.fullmatch(rf"[{_CJK}]+", word) is not None
+    return _ALL_CJK.fullmatch(word) is not None
 
 
 _CJK_TOOLS = frozenset(tool for tool in KNOWN_TOOLS if _is_cjk(tool))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -121,3 +123,24 @@ def test_a_statement_is_grounded_in_itself_and_in_what_holds_it(statement: str, 
     """Whatever it names stands in its own words, and in any text around them."""
     assert ungrounded(statement, [statement]) is None
     assert ungrounded(statement, ["", f"{before} {statement} {behind}"]) is None
+
+
+_WORD = r"[^\W\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]"
+_SIGNS = st.text("ab-_/.s1中é", min_size=1, max_size=5)
+
+
+def _stands_by_pattern(sign: str, text: str) -> bool:
+    """The rule for a compound name as one pattern, which says what it means and takes long to make."""
+    begins, ends = sign[0].isalnum() or sign[0] in "_-", sign[-1].isalnum() or sign[-1] in "_-"
+    before = rf"(?<!{_WORD})(?<!{_WORD}-)" if begins else ""
+    before = rf"(?<!{_WORD})(?<!-)" if sign[0] == "-" else before
+    after = rf"(?!{_WORD})(?!-{_WORD})" if ends else ""
+    return re.search(before + re.escape(sign) + after, text) is not None
+
+
+@given(before=_SIGNS, sign=st.text("abcé", min_size=2, max_size=3), behind=_SIGNS)
+def test_a_compound_stands_where_its_pattern_finds_it(before: str, sign: str, behind: str) -> None:
+    """Its neighbours decide: a letter, or a hyphen with a letter behind it, makes it a part of another name."""
+    compound = f"{sign}_{sign}"
+    text = f"{before}{compound}{behind}"
+    assert (ungrounded(f"Use `{compound}`", [text]) is None) == _stands_by_pattern(compound, text)
