@@ -769,8 +769,8 @@ def any_literal() -> re.Pattern[str]:
         if any(other in literal for other in literals - {literal}):
             continue  # found with the shorter one
         at = max(range(len(literal)), key=lambda place: _FREQUENT_FIRST.find(literal[place]))
-        before, rest = re.escape(literal[: at + 1]), re.escape(literal[at + 1 :])
-        by_rarest.setdefault(literal[at], []).append(f"(?<={before}){rest}")
+        before = f"(?<={re.escape(literal[: at + 1])})" if at else ""
+        by_rarest.setdefault(literal[at], []).append(before + re.escape(literal[at + 1 :]))
     return re.compile("|".join(f"{re.escape(rarest)}(?:{'|'.join(ends)})" for rarest, ends in by_rarest.items()))
 
 
