@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ from msgspec import Struct, field
 
 from memory_pipeline import redact_rules as rules
 
+_NO_COUNTS: Mapping[str, int] = MappingProxyType({})
 #: How far to the left of a keyword its name may begin.
 _LONGEST_NAME = 48
 _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
@@ -77,8 +78,10 @@ def redact(text: str) -> Redacted:
     in a URL is masked alone: user and host stay. Colours and invisible characters that split a secret go with it.
     Redacting a redacted text changes nothing. Takes time linear in the length of the text; raises nothing.
     """
-    counts: Counter[str] = Counter()
     spans = _merged(_secrets(text))
+    if not spans:
+        return Redacted(text=text, counts=_NO_COUNTS)
+    counts: Counter[str] = Counter()
     while spans:
         counts.update(span.kind for span in spans)
         text, marks = _masked(text, spans)
@@ -159,11 +162,13 @@ def _secrets_as_written(text: str) -> Iterator[_Span]:
     folded = _folded(text)
     yield from _private_keys(text)
     yield from _tokens(text)
-    present = {hint for hint in rules.hints() if hint in folded}
-    yield from _placed(text, folded, present)
+    # Few texts hold any of many literals: they are looked for one by one in those alone.
+    holds_literal = rules.any_literal().search(folded) is not None
+    if holds_literal:
+        yield from _placed(text, folded)
     for keyword in rules.KEYWORDS:
         examined = 0
-        for position in _occurrences(folded, keyword) if keyword in present else ():
+        for position in _occurrences(folded, keyword):
             # A value may hold many more keywords. Those get a short look, or a long one would be read over and over.
             longest = _LONGEST_VALUE if position >= examined else _LONGEST_INNER_VALUE
             if not rules.may_name_a_secret(folded, position, keyword):
@@ -173,9 +178,9 @@ def _secrets_as_written(text: str) -> Iterator[_Span]:
                 examined = max(examined, value.end)
                 if value.secret:
                     yield value.secret
-    if "secret" in present:
-        yield from _kubernetes_secrets(text, folded)
-    yield from _foreign(text, folded)
+    yield from _kubernetes_secrets(text, folded)
+    if holds_literal or not text.isascii():
+        yield from _foreign(text, folded)
 
 
 def _folded(text: str) -> str:
@@ -185,10 +190,10 @@ def _folded(text: str) -> str:
     return folded if len(folded) == len(text) else text.replace("\u0130", "I").lower()
 
 
-def _placed(text: str, folded: str, present: Container[str]) -> Iterator[_Span]:
-    """Yield the secrets in known places, by the literals that open them; ``present`` are the hints that occur."""
+def _placed(text: str, folded: str) -> Iterator[_Span]:
+    """Yield the secrets in known places, by the literals that open them."""
     for hint, literals in rules.places():
-        for literal, places in literals if hint in present else ():
+        for literal, places in literals if hint in folded else ():
             for position in _occurrences(folded, literal) if literal in folded else ():
                 for place in places:
                     match = rules.compiled(place.pattern, ignore_case=True).match(text, position)
@@ -296,8 +301,7 @@ def _start_of_cut_key(text: str, begin: int, end: int) -> int:
 def _tokens(text: str) -> Iterator[_Span]:
     openings, shapes = rules.token_openings(), rules.token_pattern()
     reached: dict[str, int] = {}
-    for run in rules.compiled(rules.LONG_RUN).finditer(text):
-        start, end = run.span()
+    for start, end in _long_runs(text):
         if openings.search(text, start, end):
             for match in shapes.finditer(text, start, end):
                 kind = rules.TOKEN_SHAPES[(match.lastindex or 1) - 1][0]
@@ -315,6 +319,19 @@ def _tokens(text: str) -> Iterator[_Span]:
                 yield _Span(*jwt.span(), "jwt")
         if text[start - 1 : start] in rules.PREFIX_ENDS:
             yield from _dotted_token(text, start)
+
+
+def _long_runs(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where the stretches of token characters are that are long enough to be looked at for a known shape."""
+    # One byte a character, so that positions stay; a pattern would take seven times as long.
+    mask = text.encode("ascii", "replace").translate(rules.TOKEN_MASK)
+    start = mask.find(rules.LONG_RUN)
+    while start >= 0:
+        end = mask.find(b" ", start)
+        if end < 0:
+            end = len(mask)
+        yield start, end
+        start = mask.find(rules.LONG_RUN, end)
 
 
 def _dotted_token(text: str, start: int) -> Iterator[_Span]:

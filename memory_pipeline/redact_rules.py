@@ -17,8 +17,11 @@ from msgspec import Struct
 #: What stands in place of a secret; it is never taken for a secret, a value or a part of one.
 MARKER = r"\[redacted:[a-z-]{1,40}\]"
 
-#: A stretch of token characters that is long enough to be looked at for a known shape.
-LONG_RUN = r"[A-Za-z0-9_\-]{15,}"
+_TOKEN_CHARACTERS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
+#: Makes ``x`` of each character of a token, and a blank of any other.
+TOKEN_MASK = bytes(ord("x") if byte in _TOKEN_CHARACTERS else ord(" ") for byte in range(256))
+#: A stretch of token characters, so masked, that is long enough to be looked at for a known shape.
+LONG_RUN = b"x" * 15
 
 #: Kind, opening, and what follows it. Each is searched for inside one stretch of token characters. An opening begins
 #: with a plain letter: that keeps the search for any of them quick.
@@ -749,10 +752,26 @@ def places() -> tuple[tuple[str, tuple[tuple[str, tuple[Place, ...]], ...]], ...
     )
 
 
+#: Roughly from the most to the least frequent, in folded text of logs.
+_FREQUENT_FIRST = ' etaoinsrldcumhpwfy_.,/0123456789gb-v:="k*xqjz|'
+
+
 @cache
-def hints() -> tuple[str, ...]:
-    """Return what is looked for first: where it does not occur, no keyword and no literal that holds it does."""
-    return tuple(dict.fromkeys((*(place.hint for place in PLACES), *KEYWORDS)))
+def any_literal() -> re.Pattern[str]:
+    """Return one pattern that finds, in folded text, the literal of any place or a foreign word without marks.
+
+    Where it finds none, none needs to be looked for. Each is looked for at its rarest character, so that most
+    characters are passed at the first look.
+    """
+    literals = {place.literal for place in PLACES} | {word for _, words, _ in FOREIGN_WORDS for word in words}
+    by_rarest: dict[str, list[str]] = {}
+    for literal in sorted(literals):
+        if any(other in literal for other in literals - {literal}):
+            continue  # found with the shorter one
+        at = max(range(len(literal)), key=lambda place: _FREQUENT_FIRST.find(literal[place]))
+        before = f"(?<={re.escape(literal[: at + 1])})" if at else ""
+        by_rarest.setdefault(literal[at], []).append(before + re.escape(literal[at + 1 :]))
+    return re.compile("|".join(f"{re.escape(rarest)}(?:{'|'.join(ends)})" for rarest, ends in by_rarest.items()))
 
 
 @cache

@@ -5,4 +5,4 @@ from __future__ import annotations
 
 def estimate_tokens(text: str) -> int:
     """Estimate the tokens of a text, rather too many than too few: three bytes of UTF-8 a token."""
-    return len(text.encode("utf-8", "replace")) // 3 + 1
+    return (len(text) if text.isascii() else len(text.encode("utf-8", "replace"))) // 3 + 1

@@ -33,6 +33,8 @@ def quote(text: str, *, name: str) -> Quoted:
 
 def without_surrogates(text: str) -> str:
     """Return ``text`` with every lone surrogate, which no encoding can carry, replaced by U+FFFD."""
+    if text.isascii():  # as most rows are, and the pattern would look at each character
+        return text
     return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 

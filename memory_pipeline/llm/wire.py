@@ -69,8 +69,13 @@ class Usage(Struct, frozen=True, kw_only=True):
     output_tokens: int | None
 
 
+def path_of(wire_api: str) -> str:
+    """Return where requests of an API go, below the server's base URL."""
+    return "/responses" if wire_api == RESPONSES else "/chat/completions"
+
+
 def request_arguments(wire_api: str, *, model: str, system: str, user: str, max_output_tokens: int) -> dict[str, Any]:
-    """Return the arguments of the client's ``responses.create`` or ``chat.completions.create``."""
+    """Return what a request of either API holds."""
     if wire_api == RESPONSES:
         text_format = {"type": "json_schema", "name": SCHEMA_NAME, "strict": True, "schema": ANSWER_SCHEMA}
         return {
@@ -103,7 +108,7 @@ def conversation_arguments(
     said: Sequence[Said],
     max_output_tokens: int,
 ) -> dict[str, Any]:
-    """Return the arguments of the client's ``create`` for the next turn; the whole talk is sent, none is stored there.
+    """Return what the request for the next turn holds; the whole talk is sent, none is stored there.
 
     A model's hidden reasoning is not sent back: servers that store nothing can't be relied on to know it.
     """

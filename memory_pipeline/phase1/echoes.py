@@ -44,6 +44,8 @@ _MEMORY_TEXT_HINTS = (
 _CITATION = re.compile(r"\s*<oai-mem-citation>.*?(?:</oai-mem-citation>|\Z)", re.DOTALL)
 #: An id shorter than this may stand anywhere by chance.
 _TELLING_ID_CHARS = 5
+#: Of so many tools and folders it is kept what they are, while one log is read.
+_MOST_KNOWN = 100
 
 
 class Echoes:
@@ -56,7 +58,10 @@ class Echoes:
         places = (_place(folder) for folder in folders)
         usual = _below(r"(?:\.codex|CODEX_HOME\}?)", r"memories(?:_v2)?")
         self._names = re.compile("|".join((_MEMORY_NAMES, usual, *places)), re.DOTALL)
-        self._hints = (*_HINTS, *(re.split(r"[/\\]", folder)[-1] for folder in folders))
+        own = (re.split(r"[/\\]", folder)[-1] for folder in folders)
+        self._hints = (*_HINTS, *dict.fromkeys(name for name in own if not any(hint in name for hint in _HINTS)))
+        self._known_tools: dict[tuple[object, ...], bool] = {}  # whether it keeps memories
+        self._known_folders: dict[str, bool] = {}  # whether it is one of a memory
         self._calls: set[str] = set()  # calls that read a memory
         self._sessions: set[str] = set()  # running commands in which a memory was read
 
@@ -72,7 +77,7 @@ class Echoes:
     def holds(self, event: Event) -> bool:
         """Whether an event tells what was read back from a memory, or what an agent gave a memory tool."""
         if event.kind is EventKind.TOOL_CALL:
-            return _is_memory_tool(event)
+            return self._is_memory_tool(event)
         if event.kind not in (EventKind.TOOL_RESULT, EventKind.REPORT):
             return False
         if event.call_id in self._calls:
@@ -81,21 +86,23 @@ class Echoes:
             return True
         if event.kind is EventKind.REPORT:
             return False
-        return _is_memory_tool(event) or looks_like_memory(event.text)
+        return self._is_memory_tool(event) or looks_like_memory(event.text)
 
     def _reads_memory(self, event: Event) -> bool:
         if event.session is not None and event.session in self._sessions:
             return True
-        if _is_memory_tool(event):
+        if self._is_memory_tool(event):
             return True
         words = (event.command or "", event.text, *(_resolved(place, event.cwd) for place in event.places))
-        if any(self._names_memory(text) for text in words) or self._names_session(words):
+        hinted = [text for text in words if self._is_hinted(text)]
+        if any(map(self._names_memory, hinted)) or self._names_session(words):
             return True
-        return event.cwd is not None and self._is_read_from(event.cwd, words)
+        return event.cwd is not None and self._is_read_from(event.cwd, hinted)
+
+    def _is_hinted(self, text: str) -> bool:
+        return any(hint in text for hint in self._hints)
 
     def _names_memory(self, text: str) -> bool:
-        if not any(hint in text for hint in self._hints):
-            return False
         return any(folder in text for folder in self._folders) or self._names.search(text) is not None
 
     def _names_session(self, words: Iterable[str]) -> bool:
@@ -103,12 +110,24 @@ class Echoes:
         telling = [session for session in self._sessions if len(session) >= _TELLING_ID_CHARS]
         return any(session in text for session in telling for text in words if not session.isdigit())
 
-    def _is_read_from(self, cwd: str, words: Iterable[str]) -> bool:
+    def _is_read_from(self, cwd: str, hinted: Iterable[str]) -> bool:
         """Whether a call runs in a memory folder, or names one from the folder above it."""
-        if self._names_memory(f"{cwd}/"):
-            return True
-        above = f"{cwd}/"
-        return any(self._names_memory(f"{above} {text}") for text in words if any(hint in text for hint in self._hints))
+        if cwd not in self._known_folders:
+            if len(self._known_folders) >= _MOST_KNOWN:
+                self._known_folders.clear()
+            self._known_folders[cwd] = self._is_hinted(cwd) and self._names_memory(f"{cwd}/")
+        return self._known_folders[cwd] or any(self._names_memory(f"{cwd}/ {text}") for text in hinted)
+
+    def _is_memory_tool(self, event: Event) -> bool:
+        """Whether a call goes to a tool that keeps memories, our own or another: by its name or that of its server."""
+        named = (event.tool or "", *(place for place in event.places if "/" not in place))
+        known = self._known_tools.get((event.external, *named))
+        if known is None:
+            known = is_own_server(*named) or (event.external and any(_MEMORY_TOOL.search(name) for name in named))
+            if len(self._known_tools) >= _MOST_KNOWN:
+                self._known_tools.clear()
+            self._known_tools[event.external, *named] = known
+        return known
 
 
 def looks_like_memory(text: str) -> bool:
@@ -121,12 +140,6 @@ def looks_like_memory(text: str) -> bool:
 def without_citations(event: Event) -> str:
     """Give an event's text; an answer loses the block in which it names the memories that it used."""
     return _CITATION.sub("", event.text) if event.speaker is Speaker.ASSISTANT else event.text
-
-
-def _is_memory_tool(event: Event) -> bool:
-    """Whether a call goes to a tool that keeps memories, our own or another: by its name, or by that of its server."""
-    named = (event.tool or "", *(place for place in event.places if "/" not in place))
-    return is_own_server(*named) or (event.external and any(_MEMORY_TOOL.search(name) for name in named))
 
 
 def _place(folder: str) -> str:

@@ -106,6 +106,11 @@ class Phase1:
         self._tombstones = TombstoneFolder(config.tombstones_path)
         self._settings = Settings(config, store, clock)
         self._provider = config.model.provider if config.model.is_paid else None
+        self._memory_folders = (
+            config.memories_dir,
+            str(config.database_path),
+            *memory_folders(Agent.CODEX, config.sources.of(Agent.CODEX).home),
+        )
 
     def run_once(
         self,
@@ -316,11 +321,7 @@ class Phase1:
         builder = EvidenceBuilder(
             window_tokens=self._window_tokens(),
             withhold_external=config.gates.external_context != "include",
-            memory_folders=(
-                self._config.memories_dir,
-                str(self._config.database_path),
-                *memory_folders(Agent.CODEX, self._config.sources.of(Agent.CODEX).home),
-            ),
+            memory_folders=self._memory_folders,
             forgotten=Forgotten(thread_id=thread.thread_id, tombstones=tombstones),
         )
         evidence = build_evidence(

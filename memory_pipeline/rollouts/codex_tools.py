@@ -53,6 +53,8 @@ _DENIED = re.compile(
     r"blocked by policy|writing outside of the project; rejected|command (?:was )?declined",
     re.IGNORECASE,
 )
+#: One of these stands in each of those: looking for them takes a tenth of the time.
+_DENIED_HINTS = ("reject", "denied", "declined", "blocked by policy")
 _INTERRUPTED = re.compile(r"^(?:aborted by user|command aborted by user|aborted)\b", re.IGNORECASE)
 _FAILED = re.compile(
     r"^(?:unsupported (?:custom tool )?call|failed to parse function arguments|apply_patch verification failed|"
@@ -289,7 +291,8 @@ def _ended_with(exit_code: int) -> Outcome:
 
 def _status(text: str, success: Any) -> ToolStatus:
     if len(text) <= _SHORT_CHARS:
-        if _DENIED.search(text):
+        folded = text.lower()
+        if any(hint in folded for hint in _DENIED_HINTS) and _DENIED.search(text):
             return ToolStatus.DENIED
         if _INTERRUPTED.match(text):
             return ToolStatus.INTERRUPTED

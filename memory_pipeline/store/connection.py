@@ -61,34 +61,63 @@ def immediate(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
         raise
 
 
+#: What a call of SQLite may raise that tells of the database, and not of the call.
+_FAULTS = (sqlite3.DatabaseError, UnicodeDecodeError)
+
+
 class _Cursor(sqlite3.Cursor):
     """A cursor whose faults carry our own error: a damaged page may show only while rows are fetched."""
 
+    # Not by a context manager: a run has thousands of these calls, and what stands in ``except`` costs nothing.
+
     def execute(self, sql: str, parameters: Any = (), /) -> _Cursor:
-        with _own_errors(self):
+        try:
             super().execute(sql, parameters)
+        except _FAULTS as error:
+            raise self._own(error) from error
         return self
 
     def executemany(self, sql: str, parameters: Iterable[Any], /) -> _Cursor:
-        with _own_errors(self):
+        try:
             super().executemany(sql, parameters)
+        except _FAULTS as error:
+            raise self._own(error) from error
         return self
 
     def fetchone(self) -> Any:
-        with _own_errors(self):
+        try:
             return super().fetchone()
+        except _FAULTS as error:
+            raise self._own(error) from error
 
     def fetchmany(self, size: int | None = 1) -> list[Any]:
-        with _own_errors(self):
+        try:
             return super().fetchmany(size)
+        except _FAULTS as error:
+            raise self._own(error) from error
 
     def fetchall(self) -> list[Any]:
-        with _own_errors(self):
+        try:
             return super().fetchall()
+        except _FAULTS as error:
+            raise self._own(error) from error
 
     def __iter__(self) -> Iterator[Any]:  # type: ignore[override]
-        with _own_errors(self):
+        try:
             yield from iter(super().__next__, None)
+        except _FAULTS as error:
+            raise self._own(error) from error
+
+    def _own(self, error: sqlite3.DatabaseError | UnicodeDecodeError) -> StoreError:
+        """Return our own error for SQLite's. One that an insertion expects, IntegrityError, is raised as it is."""
+        if isinstance(error, sqlite3.IntegrityError):
+            raise error
+        path = getattr(self.connection, "path", Path())
+        # Left open, it would keep its connection, and the locks of that, alive as long as the error is.
+        self.close()
+        if isinstance(error, UnicodeDecodeError):  # SQLite tells of damage in words of the damaged file
+            return _damage(path, "it holds a name that is not UTF-8")
+        return own_error(error, path)
 
 
 class _Connection(sqlite3.Connection):
@@ -106,28 +135,6 @@ class _Connection(sqlite3.Connection):
     def executemany(self, sql: str, parameters: Iterable[Any], /) -> sqlite3.Cursor:
         cursor: sqlite3.Cursor = self.cursor().executemany(sql, parameters)
         return cursor
-
-
-class _own_errors:  # noqa: N801 - reads as what it does; a class costs a tenth of a generator on hot paths
-    """Raises our own error in the place of SQLite's. One that an insertion expects, IntegrityError, stays."""
-
-    __slots__ = ("_cursor",)
-
-    def __init__(self, cursor: sqlite3.Cursor) -> None:
-        self._cursor = cursor
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        path = getattr(self._cursor.connection, "path", Path())
-        if isinstance(error, UnicodeDecodeError):  # SQLite tells of damage in words of the damaged file
-            self._cursor.close()
-            raise _damage(path, "it holds a name that is not UTF-8") from error
-        if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.IntegrityError):
-            # Left open, it would keep its connection, and the locks of that, alive as long as the error is.
-            self._cursor.close()
-            raise own_error(error, path) from error
 
 
 def own_error(error: sqlite3.DatabaseError, path: Path) -> StoreError:

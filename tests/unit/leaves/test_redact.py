@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_pipeline.redact import redact
+from memory_pipeline import redact_rules as rules
+from memory_pipeline.redact import _long_runs, redact
 
 # Assembled from parts, so that no scanner takes them for real ones.
 LETTERS = "FakeFake0123456789" * 4
@@ -955,6 +956,44 @@ PIECES = st.sampled_from(
         "密码是",
     ]
 )
+
+
+LITERALS = sorted({place.literal for place in rules.PLACES} | {w for _, words, _ in rules.FOREIGN_WORDS for w in words})
+
+
+@pytest.mark.parametrize("literal", LITERALS)
+def test_the_quick_look_finds_each_literal_by_itself(literal: str) -> None:
+    """No literal of a place, and no foreign word, is passed over because of what stands or is missing around it."""
+    assert rules.any_literal().search(literal)
+    assert rules.any_literal().search(f"ab{literal}ab")
+
+
+@settings(max_examples=100)
+@given(
+    st.lists(
+        st.one_of(
+            st.sampled_from(LITERALS),
+            st.sampled_from(LITERALS).map(lambda literal: literal[1:]),
+            st.sampled_from(LITERALS).map(lambda literal: literal[:-1]),
+            st.text(alphabet="abdegiklnoprstu :-=/", max_size=5),
+        ),
+        max_size=6,
+    ).map("".join)
+)
+def test_the_quick_look_finds_something_exactly_where_a_literal_stands(text: str) -> None:
+    """It finds a literal in a text, whatever overlaps it there, and nothing where none stands."""
+    assert (rules.any_literal().search(text) is not None) == any(literal in text for literal in LITERALS)
+
+
+@settings(max_examples=100)
+@given(
+    st.lists(st.sampled_from(("a", "Z9_-", "K" * 14, "b" * 15, " ", ".", "é", "\u212a", "\ud800", "\n"))).map("".join)
+)
+def test_stretches_of_token_characters_are_those_that_their_pattern_names(text: str) -> None:
+    """The stretches that may hold a token are all those of fifteen letters, digits, dashes and underscores or more."""
+    expected = [match.span() for match in re.finditer(r"[A-Za-z0-9_\-]{15,}", text)]
+
+    assert list(_long_runs(text)) == expected
 
 
 @settings(max_examples=100, deadline=None)

@@ -228,6 +228,27 @@ def test_outputs_tell_how_the_call_ended(codex: Logs, value: Any, text: str, sta
 
 
 @pytest.mark.parametrize(
+    "refusal",
+    [
+        "Exec command rejected by the user",
+        "The user declined to run it",
+        "user DENIED the call",
+        "Approval was denied",
+        "permission denied",
+        "command rejected by user approval settings",
+        "rejected command — you should not ask",
+        "approval policy is Never; reject it",
+        "This is blocked by policy",
+        "writing outside of the project; rejected",
+        "The command was declined",
+    ],
+)
+def test_a_refusal_is_known_by_each_of_its_wordings(codex: Logs, refusal: str) -> None:
+    """However a person or a policy says no, and in whatever case, the call counts as denied."""
+    assert codex.events([META, call("exec_command", {"cmd": "x"}), output(refusal)])[-1].status == "denied"
+
+
+@pytest.mark.parametrize(
     ("report", "status", "code"),
     [
         (event("exec_command_end", call_id="c1", exit_code=7), ToolStatus.FAILED, 7),

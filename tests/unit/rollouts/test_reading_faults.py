@@ -260,6 +260,17 @@ def test_lines_that_are_no_longer_there_have_no_hash(codex: Logs) -> None:
         reading.hash_lines(lines)
 
 
+def test_a_line_has_one_hash_whether_few_lines_or_all_are_asked_for(codex: Logs) -> None:
+    """A log that is read as a whole, and one of which single lines are read, tell the same hashes."""
+    file = codex.write([META, *(prompt(f"prompt {number} " + "word " * number) for number in range(40))])
+    reading = read_events(file, str(codex.home), max_bytes=MAX_BYTES)
+    lines = [(event.byte_start, event.byte_end) for event in reading]
+    whole = codex.path.read_bytes()
+    assert reading.hash_lines(lines) == {place: hashlib.sha256(whole[slice(*place)]).hexdigest() for place in lines}
+    for place in lines:
+        assert reading.hash_lines([place]) == {place: hashlib.sha256(whole[slice(*place)]).hexdigest()}
+
+
 def test_long_text_is_no_media(codex: Logs) -> None:
     """Words stay whole however long the line is: a blank, an escape or another script shows that they are words."""
     for unit in ("word ", "line\n", "测试"):
