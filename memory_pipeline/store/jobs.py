@@ -25,6 +25,30 @@ _DUE = """
     )
 """
 
+#: The order in which due jobs are claimed.
+_TURN = "yields, order_at DESC, thread_id"
+
+# Two short lists instead of all jobs: the index of those that wait holds them by their turn, so that its first is next;
+# and few leases have run out. A clock that was set back makes a job wait again that had come due.
+_NEXT = f"""
+    SELECT thread_id FROM (
+        SELECT * FROM (
+            SELECT yields, order_at, thread_id FROM jobs INDEXED BY jobs_by_turn
+            WHERE claimable = 1 AND (state = 'pending' OR (state = 'error' AND came_due = 1))
+                AND (state = 'pending' OR coalesce(retry_at, 0) <= :now)
+            ORDER BY {_TURN} LIMIT 1
+        ) UNION ALL SELECT * FROM (
+            SELECT yields, order_at, thread_id FROM jobs INDEXED BY jobs_by_lease
+            WHERE claimable = 1 AND state = 'running' AND lease_until <= :now
+            ORDER BY {_TURN} LIMIT 1
+        )
+    ) ORDER BY {_TURN} LIMIT 1
+"""
+_COME_DUE = """
+    UPDATE jobs INDEXED BY jobs_by_retry SET came_due = 1
+    WHERE claimable = 1 AND state = 'error' AND came_due = 0 AND coalesce(retry_at, 0) <= :now
+"""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProviderRest:
@@ -107,13 +131,8 @@ class Jobs:
             if rest.rest_until is not None and rest.rest_until > now:
                 return Claim(outcome=ClaimOutcome.RESTING, rest_until=rest.rest_until)
             _settle_dead(connection, now=now, max_attempts=max_attempts)
-            row = connection.execute(
-                f"""
-                SELECT j.thread_id FROM jobs AS j WHERE {_DUE}
-                ORDER BY j.yields, j.order_at DESC, j.thread_id LIMIT 1
-                """,
-                {"now": now},
-            ).fetchone()
+            connection.execute(_COME_DUE, {"now": now})
+            row = connection.execute(_NEXT, {"now": now}).fetchone()
             if row is None:
                 return Claim(outcome=ClaimOutcome.NOTHING_DUE)
             lease_until = now + lease_seconds
@@ -123,7 +142,7 @@ class Jobs:
             taken = connection.execute(
                 """
                 UPDATE jobs SET state = 'running', owner = ?, fence = fence + 1, lease_until = ?, retry_at = NULL,
-                    source_digest = ?, attempts = CASE WHEN ? THEN 1 ELSE attempts + 1 END,
+                    came_due = 0, source_digest = ?, attempts = CASE WHEN ? THEN 1 ELSE attempts + 1 END,
                     provider_faults = CASE WHEN ? THEN 0 ELSE provider_faults END
                 WHERE thread_id = ? RETURNING fence, attempts, provider_faults
                 """,
@@ -327,7 +346,7 @@ def _settle_dead(connection: sqlite3.Connection, *, now: float, max_attempts: in
     """End the jobs of dead workers that can't simply be claimed: no tries left, or a gate has closed meanwhile."""
     exhausted = connection.execute(
         """
-        UPDATE jobs SET state = 'exhausted', claimable = 0, owner = NULL, lease_until = NULL,
+        UPDATE jobs INDEXED BY jobs_by_lease SET state = 'exhausted', claimable = 0, owner = NULL, lease_until = NULL,
             last_error = 'the worker died ' || attempts || ' times while reading this thread', finished_at = ?
         WHERE state = 'running' AND lease_until <= ? AND attempts >= ? RETURNING thread_id, attempts, last_error
         """,
@@ -338,7 +357,7 @@ def _settle_dead(connection: sqlite3.Connection, *, now: float, max_attempts: in
         note(connection, row["thread_id"], ended, now=now, count=row["attempts"], reason=row["last_error"])
     connection.execute(
         """
-        UPDATE jobs SET state = 'pending', owner = NULL, lease_until = NULL
+        UPDATE jobs INDEXED BY jobs_by_lease SET state = 'pending', owner = NULL, lease_until = NULL
         WHERE state = 'running' AND lease_until <= ? AND claimable = 0
         """,
         (now,),

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database, Migrations
 
 #: How many steps there are; stands in ``PRAGMA user_version`` once all are applied.
-SCHEMA_VERSION = 13
+SCHEMA_VERSION = 14
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -95,6 +95,11 @@ def schema_steps() -> Migrations:
     @steps()
     def review_records(database: Database) -> None:
         for statement in _REVIEW_RECORDS:
+            database.execute(statement)
+
+    @steps()
+    def turns_of_jobs(database: Database) -> None:
+        for statement in _TURNS_OF_JOBS:
             database.execute(statement)
 
     return steps
@@ -558,6 +563,23 @@ _REVIEW_RECORDS = (
     "CREATE INDEX review_records_by_entry ON review_records (entry_id)",
     "CREATE INDEX review_records_waiting ON review_records (position) WHERE carried_out = 0",
     "ALTER TABLE review_decisions ADD COLUMN record_id TEXT",
+)
+
+
+_TURNS_OF_JOBS = (
+    # Set once a claim found that the wait of a failed job is over, so that the job stands in the index by turn.
+    "ALTER TABLE jobs ADD COLUMN came_due INTEGER NOT NULL DEFAULT 0",
+    # What can be claimed now, and nothing else: its first row is the next job. Leases and waits end by their own index.
+    "DROP INDEX jobs_by_turn",
+    """
+    CREATE INDEX jobs_by_turn ON jobs (yields, order_at DESC, thread_id)
+    WHERE claimable = 1 AND (state = 'pending' OR (state = 'error' AND came_due = 1))
+    """,
+    "CREATE INDEX jobs_by_lease ON jobs (lease_until) WHERE state = 'running'",
+    """
+    CREATE INDEX jobs_by_retry ON jobs (coalesce(retry_at, 0))
+    WHERE claimable = 1 AND state = 'error' AND came_due = 0
+    """,
 )
 
 
