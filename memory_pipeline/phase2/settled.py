@@ -9,7 +9,6 @@ the same, since some memories end with time alone.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import errno
 import hashlib
 import os
@@ -24,7 +23,7 @@ import orjson
 
 from memory_pipeline import __version__
 from memory_pipeline.clock import DAY_SECONDS, Clock
-from memory_pipeline.config import Config
+from memory_pipeline.config import Config, as_table
 from memory_pipeline.files import write_whole
 from memory_pipeline.phase2.places import Places
 from memory_pipeline.phase2.render import RENDERER_VERSION
@@ -88,8 +87,8 @@ class Settled:
             OSError: something can't be looked at, or is a link, which hides what is behind it.
         """
         day = int(self._clock.now() // DAY_SECONDS)
-        config = dataclasses.asdict(self._config)
-        hashed = hashlib.sha256(repr((__version__, RENDERER_VERSION, day, config)).encode("utf-8", "replace"))
+        told = (__version__, RENDERER_VERSION, day, as_table(self._config))
+        hashed = hashlib.sha256(repr(told).encode("utf-8", "replace"))
         youngest = 0.0
         for name, status in self._everything():
             when = () if status is None else _when(status)

@@ -15,6 +15,7 @@ from memory_pipeline.records import Claim, ClaimOutcome, Extraction, Gate, Happe
 from memory_pipeline.store.chronicle import note, note_gates
 from memory_pipeline.store.connection import immediate
 from memory_pipeline.store.extractions import store_extraction
+from memory_pipeline.store.gating import GateLook, settle_gates
 from memory_pipeline.store.threads import move_entries, refresh_claimable, select_threads, unlink_strays
 
 _DUE = """
@@ -67,12 +68,19 @@ class Jobs:
         self._connect = connect
 
     def set_gates(
-        self, gates: Mapping[str, Gate | None], *, now: float | None = None, keep_words: Collection[str] = ()
+        self,
+        gates: Mapping[str, Gate | None],
+        *,
+        now: float | None = None,
+        keep_words: Collection[str] = (),
+        decided: GateLook | None = None,
+        times: Mapping[str, float] | None = None,
     ) -> None:
         """Overwrite the gates of these threads, and enqueue those that pass and say something new.
 
         A source that grew makes its thread pending again and resets its tries. Of the threads in ``keep_words`` no
-        gate withdraws what they said. One transaction.
+        gate withdraws what they said. With ``decided``, all gates of that look are, those that stay included; see
+        settle_gates for ``times``. One transaction.
         """
         with immediate(self._connect()) as connection:
             note_gates(connection, gates, now=now, keep_words=keep_words)
@@ -99,6 +107,8 @@ class Jobs:
                 [(thread_id,) for thread_id, gate in gates.items() if gate is None],
             )
             refresh_claimable(connection, gates)
+            if decided is not None:
+                settle_gates(connection, decided, times or {})
 
     def shorten_waits(self, *, now: float) -> None:
         """Bring waits and leases to an end that are longer than any is made: our clock ran ahead when they were."""

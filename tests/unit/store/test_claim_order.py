@@ -148,7 +148,7 @@ def test_a_database_from_before_the_index_by_turn_keeps_its_jobs_and_their_order
     now.close()
     path = tmp_path / "memory.db"
     older = sqlite3.connect(path, isolation_level=None)
-    schema_steps().apply(Database(older), stop_before="turns_of_jobs")
+    schema_steps().apply(Database(older), stop_before="turns_and_looks")
     older.execute(f"PRAGMA user_version = {SCHEMA_VERSION - len(schema_steps().pending(Database(older)))}")
     older.execute("ATTACH ? AS now", (str(tmp_path / "now.db"),))
     for table in ("threads", "jobs"):
