@@ -113,7 +113,7 @@ class Jobs:
     def shorten_waits(self, *, now: float) -> None:
         """Bring waits and leases to an end that are longer than any is made: our clock ran ahead when they were."""
         limit = {"limit": last_believed_wait(now)}
-        too_long = "SELECT 1 FROM jobs WHERE retry_at > :limit OR lease_until > :limit"
+        too_long = "SELECT 1 FROM jobs WHERE retry_at > :limit UNION ALL SELECT 1 FROM jobs WHERE lease_until > :limit"
         too_long += " UNION ALL SELECT 1 FROM provider_rests WHERE rest_until > :limit"
         if not self._connect().execute(too_long, limit).fetchone():
             return

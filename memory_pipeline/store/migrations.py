@@ -582,7 +582,8 @@ _TURNS_AND_LOOKS = (
     CREATE INDEX jobs_by_turn ON jobs (yields, order_at DESC, thread_id)
     WHERE claimable = 1 AND (state = 'pending' OR (state = 'error' AND came_due = 1))
     """,
-    "CREATE INDEX jobs_by_lease ON jobs (lease_until) WHERE state = 'running'",
+    "CREATE INDEX jobs_by_lease ON jobs (lease_until) WHERE lease_until IS NOT NULL",
+    "CREATE INDEX jobs_by_wait ON jobs (retry_at) WHERE retry_at IS NOT NULL",
     """
     CREATE INDEX jobs_by_retry ON jobs (coalesce(retry_at, 0))
     WHERE claimable = 1 AND state = 'error' AND came_due = 0
@@ -621,12 +622,14 @@ _TURNS_AND_LOOKS = (
         f"CREATE TRIGGER look_{event.lower()} AFTER {event} ON rollout_files BEGIN DELETE FROM settled_look; END"
         for event in ("INSERT", "UPDATE", "DELETE")
     ),
-    # What each pass asks of all threads, so that it need not read them.
-    "CREATE INDEX threads_gated ON threads (gate) WHERE present = 1 AND gate IS NOT NULL",
+    # What each pass asks of all threads, so that it need not read them: all that is asked stands in the index.
+    "CREATE INDEX threads_gated ON threads (gate, present) WHERE present = 1 AND gate IS NOT NULL",
     "CREATE INDEX threads_ahead ON threads (newest_at) WHERE newest_at > updated_at",
     "CREATE INDEX threads_to_share ON threads (thread_id) WHERE claimed_records IS NOT NULL",
-    "CREATE INDEX threads_with_remote ON threads (cwd, updated_at, thread_id, scope) WHERE has_remote = 1",
-    "CREATE INDEX threads_without_remote ON threads (cwd, scope) WHERE has_remote = 0",
+    """
+    CREATE INDEX threads_with_remote ON threads (cwd, updated_at, thread_id, scope, has_remote) WHERE has_remote = 1
+    """,
+    "CREATE INDEX threads_without_remote ON threads (cwd, scope, has_remote) WHERE has_remote = 0",
     "CREATE INDEX threads_by_agent ON threads (agent)",
 )
 
