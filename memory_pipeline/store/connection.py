@@ -61,6 +61,11 @@ def immediate(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
         raise
 
 
+def data_version(connection: sqlite3.Connection) -> int:
+    """Return what is another number once any other connection has written."""
+    return int(connection.execute("PRAGMA data_version").fetchone()[0])
+
+
 class _Cursor(sqlite3.Cursor):
     """A cursor whose faults carry our own error: a damaged page may show only while rows are fetched."""
 
