@@ -6,6 +6,7 @@ project, for the thread. What is set is written into the journal first, and so o
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from memory_pipeline.clock import Clock, iso
-from memory_pipeline.config import Config, checked_value, nearest_key, value_in, value_of_text, with_values
+from memory_pipeline.config import Config, as_table, checked_value, nearest_key, value_in, value_of_text, with_values
 from memory_pipeline.errors import ConfigError, UsageError
 from memory_pipeline.kinds import PROJECT_SCOPE_PREFIX, SettingRecord
 from memory_pipeline.tombstones import Tombstone, TombstoneFolder, TombstoneKind, Tombstones, switch_value
@@ -166,6 +167,17 @@ class InForce:
             values = {one.key: one.value for one in found if one.origin not in _FROM_FILE}
             self._made[targets] = with_values(self._config, values) if values else self._config
         return self._made[targets]
+
+    @property
+    def stamp(self) -> str:
+        """What changes whenever anything in force may be other than it was."""
+        told = (as_table(self._config), sorted(self._rows.items()), self._tombstones.digest)
+        return hashlib.sha256(repr(told).encode("utf-8", "replace")).hexdigest()
+
+    def values_of(self, key: str) -> set[Any]:
+        """Return every value of a key that was set somewhere, and that of the configuration file."""
+        found = {rows[key].value for rows in self._rows.values() if key in rows}
+        return {value_in(self._config, key)} | (found - {None})
 
     def counts_of_own(self, key: str, value: Any) -> dict[SettingOrigin, int]:
         """Count the projects and the threads for which a key was set to this value."""

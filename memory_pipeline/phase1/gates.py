@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
+
 from msgspec import Struct
 from msgspec.structs import replace
 
+from memory_pipeline import __version__
 from memory_pipeline.budget import can_never_pass, paid_hold, project_holds
 from memory_pipeline.clock import DAY_SECONDS, Clock
-from memory_pipeline.config import Config
+from memory_pipeline.config import Config, with_values
 from memory_pipeline.records import Agent, Gate, IndexedThread, JobState, Source, SubmittedStatus
 from memory_pipeline.rollouts.codex_home import is_read_by_codex
-from memory_pipeline.settings import GENERATE, Settings
+from memory_pipeline.settings import GENERATE, InForce, Settings
 from memory_pipeline.store.store import Store
+
+#: Gates that other rules than these decided are decided anew.
+_RULES_VERSION = 1
+_LEAST = "gates.min_rate_limit_remaining_percent"
+#: For so long after its time a gate may be told either way.
+_TURN_SECONDS = 1.0
 
 #: What ``run --force`` passes over. Never a switch, a budget, an own run, external context or the provider policy.
 FORCED_OPEN = frozenset({Gate.TOO_RECENT, Gate.TOO_SHORT})
@@ -39,43 +49,69 @@ def apply_gates(
 ) -> None:
     """Gate every known thread, or one alone, and enqueue those that pass and say something new.
 
+    A thread whose gate can't be other than it is, since nothing that it is told from changed, is not looked at.
     ``budget_is_spent``: a call was refused because it would have passed a cap, so paid work holds as a whole.
     """
     now = clock.now()
     in_force = Settings(config, store, clock).in_force()
-    one = store.threads.get(only_thread) if only_thread is not None else None
-    threads = store.threads.every() if only_thread is None else [one] if one is not None else []
+    holds = _holds(config, in_force, store, now, budget_is_spent=budget_is_spent)
     conditions = Conditions(
         now=now,
         force=force,
         held_projects=frozenset(project_holds(config, store, now)),
         codex_reads_us=is_read_by_codex(config),
-        kept_out=frozenset(
-            thread.thread_id for thread in threads if in_force.flag(GENERATE, thread.thread_id) is False
-        ),
     )
-    held: dict[float, Conditions] = {}  # by how much of an agent's own quota paid calls must leave
+    look = store.gating.look(_stamp(in_force, conditions, holds), now=now) if only_thread is None else None
+    one = store.threads.get(only_thread) if only_thread is not None else None
+    threads = look.threads if look is not None else (one,) if one is not None else ()
+    kept_out = frozenset(one.thread_id for one in threads if in_force.flag(GENERATE, one.thread_id) is False)
     gates: dict[str, Gate | None] = {}
     keep_words: set[str] = set()
+    times: dict[str, float] = {}
     for thread in threads:
         if thread.agent is Agent.JOURNAL:
             continue  # What the person wrote themselves is never held back.
         if not thread.is_shared_out:
             continue  # Which of its records are its own is not decided yet; the pass that read it will.
         own = in_force.config_for(scope=thread.scope, thread_id=thread.thread_id)
-        least = own.gates.min_rate_limit_remaining_percent
-        if least not in held:
-            hold = paid_hold(own, store, now)
-            closed = Gate.BUDGET if budget_is_spent else hold.gate if hold else None
-            held[least] = replace(conditions, paid_hold=closed)
-        gate = first_gate(thread, own, held[least])
-        keeps = gate is Gate.DISABLED and not _is_kept_out(thread, conditions)
+        hold = holds[own.gates.min_rate_limit_remaining_percent]
+        held = replace(conditions, paid_hold=hold, kept_out=kept_out)
+        gate = first_gate(thread, own, held)
+        keeps = gate is Gate.DISABLED and not _is_kept_out(thread, held)
         if keeps:
             keep_words.add(thread.thread_id)
         if gate != thread.gate or keeps != thread.keeps_words or _may_need_turn(thread, gate):
             gates[thread.thread_id] = gate
-    if gates:
-        store.jobs.set_gates(gates, now=now, keep_words=keep_words)
+        look_at = _changes_at(thread, own, now)
+        if look_at is not None:
+            times[thread.thread_id] = look_at
+    if gates or (look is not None and (look.is_whole or look.threads)):
+        store.jobs.set_gates(gates, now=now, keep_words=keep_words, decided=look, times=times)
+
+
+def _holds(
+    config: Config, in_force: InForce, store: Store, now: float, *, budget_is_spent: bool
+) -> Mapping[float, Gate | None]:
+    """Return what holds all paid work, by how much of an agent's own quota paid calls must leave."""
+    holds: dict[float, Gate | None] = {}
+    for least in in_force.values_of(_LEAST):
+        hold = paid_hold(with_values(config, {_LEAST: least}), store, now)
+        holds[least] = Gate.BUDGET if budget_is_spent else hold.gate if hold else None
+    return holds
+
+
+def _stamp(in_force: InForce, conditions: Conditions, holds: Mapping[float, Gate | None]) -> str:
+    """Return what changes whenever the gate of a thread may be another that did not change itself, time apart."""
+    alike = (conditions.force, sorted(conditions.held_projects), conditions.codex_reads_us, sorted(holds.items()))
+    return hashlib.sha256(repr((__version__, _RULES_VERSION, in_force.stamp, alike)).encode()).hexdigest()
+
+
+def _changes_at(thread: IndexedThread, config: Config, now: float) -> float | None:
+    """Return when time alone may next change the gate of a thread, None when it can't any more."""
+    gates = config.gates
+    ages = [gates.idle_seconds] + ([gates.max_age_days * DAY_SECONDS] if gates.max_age_days else [])
+    # At the very second a gate may still stand: it is looked at until that is over.
+    return min((at for at in (thread.updated_at + age for age in ages) if at + _TURN_SECONDS > now), default=None)
 
 
 def first_gate(thread: IndexedThread, config: Config, conditions: Conditions) -> Gate | None:

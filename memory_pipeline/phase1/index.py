@@ -13,12 +13,13 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from memory_pipeline import __version__
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config, is_default_home
 from memory_pipeline.errors import RolloutError, VanishedError
 from memory_pipeline.phase1.tasks import index_tasks
 from memory_pipeline.records import Agent, RolloutFile, SeenFile, ThreadFacts
-from memory_pipeline.rollouts.discover import ScanFolder, find_rollouts, home_problem
+from memory_pipeline.rollouts.discover import ScanFolder, find_rollouts, home_problem, look_at_rollouts
 from memory_pipeline.rollouts.lineage import OwnPart, current_file, own_start
 from memory_pipeline.rollouts.reading import read_facts
 from memory_pipeline.rollouts.scope import scope_of
@@ -60,6 +61,33 @@ def index_rollouts(
     """Bring the index in line with the disk: new, grown, moved, archived, returned and vanished rollouts."""
     store.threads.catch_up(now=clock.now())
     store.jobs.shorten_waits(now=clock.now())
+    found = _bring_in_line(config, store, clock, stop, on_progress, scan)
+    store.citations.count_threads(now=clock.now())
+    store.threads.rescope(store.threads.scopes_with_remote())
+    problems, tasks = [*_home_problems(config), *found.problems], 0
+    try:
+        tasks = index_tasks(config, store, clock)
+    except OSError as error:
+        problems.append(f"{config.journal_path}: can't be read ({error.strerror or error}), so no task in it is seen")
+    return replace(found, threads=found.threads + tasks, problems=tuple(problems))
+
+
+def _bring_in_line(
+    config: Config,
+    store: Store,
+    clock: Clock,
+    stop: threading.Event | None,
+    on_progress: Progress | None,
+    scan: ScanFolder,
+) -> Discovery:
+    """Read what changed on disk; where the log folders look as they did when nothing had, nothing else is looked at."""
+    version = store.threads.version()
+    look = _look(config, scan)
+    settled = store.threads.settled_at(look) if look is not None else None
+    if settled is not None:
+        if on_progress:
+            on_progress(0, 0)
+        return Discovery(threads=settled)
     on_disk = _list_rollouts(config, scan)
     listing = on_disk.files
     seen = store.threads.seen_files()
@@ -74,22 +102,44 @@ def index_rollouts(
     reader = _Reader(config, store, clock, listing)
     unreadable = reader.read_all(changed, stop, on_progress)
     reader.share_out()
-    store.citations.count_threads(now=clock.now())
-    store.threads.rescope(store.threads.scopes_with_remote())
-    problems, tasks = list(on_disk.problems), 0
-    try:
-        tasks = index_tasks(config, store, clock)
-    except OSError as error:
-        problems.append(f"{config.journal_path}: can't be read ({error.strerror or error}), so no task in it is seen")
+    threads = len(set(map(_THREAD_ID, listing.values())))
+    if look is not None and not (changed or moves or gone or returned or on_disk.problems):
+        store.threads.settle(look, threads=threads, version=version)
     return Discovery(
-        threads=len(set(map(_THREAD_ID, listing.values()))) + tasks,
+        threads=threads,
         opened=len(changed),
         moved=len(moves),
         vanished=len(gone),
         unreadable=unreadable,
         unlistable=on_disk.unlistable,
-        problems=tuple(problems),
+        problems=on_disk.problems,
     )
+
+
+def _look(config: Config, scan: ScanFolder) -> str | None:
+    """Return what changes with anything in the log folders, None where that can't be told."""
+    looks: list[str] = []
+    for agent in _searched(config):
+        look = look_at_rollouts(agent, config.sources.of(agent).home, scan=scan)
+        if look is None:
+            return None
+        looks.append(look)
+    return "/".join((__version__, *looks))
+
+
+def _searched(config: Config) -> list[Agent]:
+    """Return the agents whose logs are there to be read."""
+    enabled = [agent for agent in AGENTS_WITH_HOMES if config.sources.of(agent).enabled]
+    return [agent for agent in enabled if home_problem(agent, config.sources.of(agent).home) is None]
+
+
+def _home_problems(config: Config) -> list[str]:
+    """Say which homes can't be searched; who uses one agent only need not hear of the other's default home."""
+    enabled = [agent for agent in AGENTS_WITH_HOMES if config.sources.of(agent).enabled]
+    problems = {agent: home_problem(agent, config.sources.of(agent).home) for agent in enabled}
+    missing = {agent: problem for agent, problem in problems.items() if problem is not None}
+    is_all = len(missing) == len(AGENTS_WITH_HOMES)
+    return [problem for agent, problem in missing.items() if is_all or not is_default_home(agent, config)]
 
 
 class _Listing(NamedTuple):
@@ -104,16 +154,8 @@ def _list_rollouts(config: Config, scan: ScanFolder) -> _Listing:
     listing: dict[str, RolloutFile] = {}
     problems: list[str] = []
     unlistable: list[str] = []
-    missing: dict[Agent, str] = {}
-    for agent in AGENTS_WITH_HOMES:
-        source = config.sources.of(agent)
-        if not source.enabled:
-            continue
-        problem = home_problem(agent, source.home)
-        if problem:
-            missing[agent] = problem
-            continue
-        found = list(find_rollouts(agent, source.home, tell=unlistable.append, scan=scan))
+    for agent in _searched(config):
+        found = list(find_rollouts(agent, config.sources.of(agent).home, tell=unlistable.append, scan=scan))
         if not all(map(str.isascii, map(_PATH, found))):
             unnamed = dict.fromkeys(file.path for file in found if not _is_text(file.path))
             problems += (f"{path!r}: passed over, because its name is not UTF-8; rename it" for path in unnamed)
@@ -124,10 +166,6 @@ def _list_rollouts(config: Config, scan: ScanFolder) -> _Listing:
             for file in found:
                 files[file.thread_id] = current_file([files[file.thread_id], file])
         listing.update(zip(map(_PATH, files.values()), files.values(), strict=True))
-    # Who uses one agent only need not hear of the other's default home in every run.
-    for agent, problem in missing.items():
-        if len(missing) == len(AGENTS_WITH_HOMES) or not is_default_home(agent, config):
-            problems.append(problem)
     return _Listing(listing, (*problems, *unlistable), len(unlistable))
 
 

@@ -75,11 +75,10 @@ class Phase2:
         def run(lock: HeldLock) -> Phase2Counts:
             adopted = self._work(lock).adopt() if adopt else []
             look = self._settled.look()
-            if look.selected is not None:
-                return Phase2Counts(outcome=Phase2Outcome.NO_CHANGES, selected=look.selected)
+            if look.counts is not None:
+                return look.counts
             counts = self._work(lock).run(ConsolidationKind.RUN)
-            if counts.outcome is Phase2Outcome.NO_CHANGES and not counts.problems:
-                self._settled.note(look, selected=counts.selected)
+            self._settled.note(look, counts)
             return replace(counts, problems=(*adopted, *counts.problems))
 
         return self._under_lock(run, wait=wait)

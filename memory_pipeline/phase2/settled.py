@@ -27,18 +27,20 @@ from memory_pipeline.config import Config, as_table
 from memory_pipeline.files import write_whole
 from memory_pipeline.phase2.places import Places
 from memory_pipeline.phase2.render import RENDERER_VERSION
+from memory_pipeline.records import Phase2Counts, Phase2Outcome
 
 #: The file of the note, in the state folder.
 SETTLED_FILE: Final = "settled.json"
 #: Two changes within the tick of a file system's clock look like one, so that what is younger is not relied upon.
 _TICK_SECONDS = 2.0
+_NOTHING_TO_DO = (Phase2Outcome.NO_CHANGES, Phase2Outcome.NO_INPUTS)
 
 
 class Look(Struct, frozen=True, kw_only=True):
     """One look at everything."""
 
     digest: str | None  # None while something is too young to rely upon, or can't be looked at
-    selected: int | None = None  # how many threads were selected when there was nothing to do, if nothing changed since
+    counts: Phase2Counts | None = None  # what was told when there was nothing to do, if nothing changed since
 
 
 class Settled:
@@ -62,22 +64,25 @@ class Settled:
         except OSError:
             return Look(digest=None)
         if self._noted().get("looked_like") == digest:
-            return Look(digest=digest, selected=self._noted()["selected"])
+            return Look(digest=digest, counts=_counts_of(self._noted()))
         return Look(digest=digest if is_quiet else None)
 
-    def note(self, look: Look, *, selected: int) -> None:
-        """Note that there was nothing to do after this look, unless something changed since, or a moment before."""
+    def note(self, look: Look, counts: Phase2Counts) -> None:
+        """Note what is told after this look, unless there was something to do, or anything changed since."""
+        if counts.outcome not in _NOTHING_TO_DO or counts.problems:
+            return
         if look.digest is None or self.look().digest != look.digest:
             return
+        noted = {"outcome": counts.outcome, "selected": counts.selected, "looked_like": look.digest}
         with contextlib.suppress(OSError):  # it only saves time
-            write_whole(self._path, orjson.dumps({"selected": selected, "looked_like": look.digest}), sync_name=False)
+            write_whole(self._path, orjson.dumps(noted), sync_name=False)
 
     def _noted(self) -> dict[str, Any]:
         try:
             noted = orjson.loads(self._path.read_bytes())
         except (OSError, ValueError):
             return {}
-        return noted if isinstance(noted, dict) and isinstance(noted.get("selected"), int) else {}
+        return noted if isinstance(noted, dict) and _counts_of(noted) is not None else {}
 
     def _looks_like(self, *, before: float) -> tuple[bool, str]:
         """Return whether all of it is older than ``before``, and a hash over the status of each.
@@ -86,8 +91,8 @@ class Settled:
             OSError: something can't be looked at, or is a link, which hides what is behind it.
         """
         day = int(self._clock.now() // DAY_SECONDS)
-        keys = as_table(self._config)
-        hashed = hashlib.sha256(repr((__version__, RENDERER_VERSION, day, keys)).encode("utf-8", "replace"))
+        told = (__version__, RENDERER_VERSION, day, as_table(self._config))
+        hashed = hashlib.sha256(repr(told).encode("utf-8", "replace"))
         youngest = 0.0
         for name, status in self._everything():
             when = () if status is None else _when(status)
@@ -113,6 +118,13 @@ class Settled:
         ):
             yield str(folder), None
             yield from _below(folder)
+
+
+def _counts_of(noted: dict[str, Any]) -> Phase2Counts | None:
+    outcome, selected = noted.get("outcome"), noted.get("selected")
+    if outcome not in _NOTHING_TO_DO or not isinstance(selected, int):
+        return None
+    return Phase2Counts(outcome=Phase2Outcome(outcome), selected=selected)
 
 
 def _below(folder: Path) -> Iterator[tuple[str, os.stat_result]]:

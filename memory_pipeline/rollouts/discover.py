@@ -8,19 +8,21 @@ out, loops, FIFOs and folders with a log's name are passed over.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from operator import attrgetter
-from stat import S_ISREG
+from stat import S_IFMT, S_IFREG, S_ISREG
 
+import orjson
 from msgspec import Struct, field
 
 from memory_pipeline.records import Agent, RolloutFile
 from memory_pipeline.rollouts.homes import home_problem, is_below, log_roots
 
-__all__ = ["find_rollouts", "home_problem"]
+__all__ = ["find_rollouts", "home_problem", "look_at_rollouts"]
 
 # Both cases spelled out: a match that ignores case takes three times as long.
 _ID = "-".join(f"[0-9a-fA-F]{{{digits}}}" for digits in (8, 4, 4, 4, 12))
@@ -65,6 +67,47 @@ def find_rollouts(
         elif agent is Agent.CLAUDE:
             _search_claude(search, path)
     yield from search.found
+
+
+def look_at_rollouts(agent: Agent, home: str, *, scan: ScanFolder = os.scandir) -> str | None:
+    """Return a hash over the names and status of everything that ``find_rollouts`` would look at.
+
+    As long as it is the same, that finds the same files, and none of them was written to. None where that can't be
+    told: something can't be listed, has a name that is no text, or is a link, which hides what is behind it.
+    """
+    hashed = hashlib.sha256()
+    try:
+        for name, path in log_roots(agent, home):
+            hashed.update(orjson.dumps([agent, name]))
+            _look_into(path, _MAX_DEPTH if agent is Agent.CODEX else 1, scan, hashed.update)
+    except (OSError, _UnclearError, orjson.JSONEncodeError):
+        return None
+    return hashed.hexdigest()
+
+
+class _UnclearError(Exception):
+    """Something is neither a plain file nor a plain folder."""
+
+
+def _look_into(folder: str, levels: int, scan: ScanFolder, add: Callable[[bytes], None]) -> None:
+    found: list[str | int] = [folder]
+    folders = []
+    with scan(folder) as entries:
+        # Once for each of many thousands of files: nothing but what tells one state of it from another.
+        for entry in entries:
+            name = entry.name
+            if name.endswith((".jsonl", ".jsonl.zst")):
+                status = entry.stat(follow_symlinks=False)
+                if S_IFMT(status.st_mode) != S_IFREG:
+                    raise _UnclearError
+                found += (name, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev)
+            elif entry.is_symlink():
+                raise _UnclearError
+            elif levels and entry.is_dir():
+                folders.append(entry.path)
+    add(orjson.dumps(found))
+    for path in folders:
+        _look_into(path, levels - 1, scan, add)
 
 
 def _search_codex(search: _Search, folder: str, *, archived: bool, depth: int) -> None:

@@ -61,6 +61,11 @@ def immediate(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
         raise
 
 
+def data_version(connection: sqlite3.Connection) -> int:
+    """Return what is another number once any other connection has written."""
+    return int(connection.execute("PRAGMA data_version").fetchone()[0])
+
+
 #: What a call of SQLite may raise that tells of the database, and not of the call.
 _FAULTS = (sqlite3.DatabaseError, UnicodeDecodeError)
 

@@ -16,6 +16,7 @@ from memory_pipeline.records import Claim, ClaimOutcome, Extraction, Gate, Happe
 from memory_pipeline.store.chronicle import note, note_gates
 from memory_pipeline.store.connection import immediate
 from memory_pipeline.store.extractions import store_extraction
+from memory_pipeline.store.gating import GateLook, settle_gates
 from memory_pipeline.store.threads import move_entries, refresh_claimable, select_threads, unlink_strays
 
 _DUE = """
@@ -24,6 +25,30 @@ _DUE = """
         OR (j.state = 'error' AND coalesce(j.retry_at, 0) <= :now)
         OR (j.state = 'running' AND j.lease_until <= :now)
     )
+"""
+
+#: The order in which due jobs are claimed.
+_TURN = "yields, order_at DESC, thread_id"
+
+# Two short lists instead of all jobs: the index of those that wait holds them by their turn, so that its first is next;
+# and few leases have run out. A clock that was set back makes a job wait again that had come due.
+_NEXT = f"""
+    SELECT thread_id FROM (
+        SELECT * FROM (
+            SELECT yields, order_at, thread_id FROM jobs INDEXED BY jobs_by_turn
+            WHERE claimable = 1 AND (state = 'pending' OR (state = 'error' AND came_due = 1))
+                AND (state = 'pending' OR coalesce(retry_at, 0) <= :now)
+            ORDER BY {_TURN} LIMIT 1
+        ) UNION ALL SELECT * FROM (
+            SELECT yields, order_at, thread_id FROM jobs INDEXED BY jobs_by_lease
+            WHERE claimable = 1 AND state = 'running' AND lease_until <= :now
+            ORDER BY {_TURN} LIMIT 1
+        )
+    ) ORDER BY {_TURN} LIMIT 1
+"""
+_COME_DUE = """
+    UPDATE jobs INDEXED BY jobs_by_retry SET came_due = 1
+    WHERE claimable = 1 AND state = 'error' AND came_due = 0 AND coalesce(retry_at, 0) <= :now
 """
 
 
@@ -43,12 +68,19 @@ class Jobs:
         self._connect = connect
 
     def set_gates(
-        self, gates: Mapping[str, Gate | None], *, now: float | None = None, keep_words: Collection[str] = ()
+        self,
+        gates: Mapping[str, Gate | None],
+        *,
+        now: float | None = None,
+        keep_words: Collection[str] = (),
+        decided: GateLook | None = None,
+        times: Mapping[str, float] | None = None,
     ) -> None:
         """Overwrite the gates of these threads, and enqueue those that pass and say something new.
 
         A source that grew makes its thread pending again and resets its tries. Of the threads in ``keep_words`` no
-        gate withdraws what they said. One transaction.
+        gate withdraws what they said. With ``decided``, all gates of that look are, those that stay included; see
+        settle_gates for ``times``. One transaction.
         """
         with immediate(self._connect()) as connection:
             note_gates(connection, gates, now=now, keep_words=keep_words)
@@ -75,11 +107,13 @@ class Jobs:
                 [(thread_id,) for thread_id, gate in gates.items() if gate is None],
             )
             refresh_claimable(connection, gates)
+            if decided is not None:
+                settle_gates(connection, decided, times or {})
 
     def shorten_waits(self, *, now: float) -> None:
         """Bring waits and leases to an end that are longer than any is made: our clock ran ahead when they were."""
         limit = {"limit": last_believed_wait(now)}
-        too_long = "SELECT 1 FROM jobs WHERE retry_at > :limit OR lease_until > :limit"
+        too_long = "SELECT 1 FROM jobs WHERE retry_at > :limit UNION ALL SELECT 1 FROM jobs WHERE lease_until > :limit"
         too_long += " UNION ALL SELECT 1 FROM provider_rests WHERE rest_until > :limit"
         if not self._connect().execute(too_long, limit).fetchone():
             return
@@ -107,13 +141,8 @@ class Jobs:
             if rest.rest_until is not None and rest.rest_until > now:
                 return Claim(outcome=ClaimOutcome.RESTING, rest_until=rest.rest_until)
             _settle_dead(connection, now=now, max_attempts=max_attempts)
-            row = connection.execute(
-                f"""
-                SELECT j.thread_id FROM jobs AS j WHERE {_DUE}
-                ORDER BY j.yields, j.order_at DESC, j.thread_id LIMIT 1
-                """,
-                {"now": now},
-            ).fetchone()
+            connection.execute(_COME_DUE, {"now": now})
+            row = connection.execute(_NEXT, {"now": now}).fetchone()
             if row is None:
                 return Claim(outcome=ClaimOutcome.NOTHING_DUE)
             lease_until = now + lease_seconds
@@ -123,7 +152,7 @@ class Jobs:
             taken = connection.execute(
                 """
                 UPDATE jobs SET state = 'running', owner = ?, fence = fence + 1, lease_until = ?, retry_at = NULL,
-                    source_digest = ?, attempts = CASE WHEN ? THEN 1 ELSE attempts + 1 END,
+                    came_due = 0, source_digest = ?, attempts = CASE WHEN ? THEN 1 ELSE attempts + 1 END,
                     provider_faults = CASE WHEN ? THEN 0 ELSE provider_faults END
                 WHERE thread_id = ? RETURNING fence, attempts, provider_faults
                 """,
@@ -327,7 +356,7 @@ def _settle_dead(connection: sqlite3.Connection, *, now: float, max_attempts: in
     """End the jobs of dead workers that can't simply be claimed: no tries left, or a gate has closed meanwhile."""
     exhausted = connection.execute(
         """
-        UPDATE jobs SET state = 'exhausted', claimable = 0, owner = NULL, lease_until = NULL,
+        UPDATE jobs INDEXED BY jobs_by_lease SET state = 'exhausted', claimable = 0, owner = NULL, lease_until = NULL,
             last_error = 'the worker died ' || attempts || ' times while reading this thread', finished_at = ?
         WHERE state = 'running' AND lease_until <= ? AND attempts >= ? RETURNING thread_id, attempts, last_error
         """,
@@ -338,7 +367,7 @@ def _settle_dead(connection: sqlite3.Connection, *, now: float, max_attempts: in
         note(connection, row["thread_id"], ended, now=now, count=row["attempts"], reason=row["last_error"])
     connection.execute(
         """
-        UPDATE jobs SET state = 'pending', owner = NULL, lease_until = NULL
+        UPDATE jobs INDEXED BY jobs_by_lease SET state = 'pending', owner = NULL, lease_until = NULL
         WHERE state = 'running' AND lease_until <= ? AND claimable = 0
         """,
         (now,),

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database, Migrations
 
 #: How many steps there are; stands in ``PRAGMA user_version`` once all are applied.
-SCHEMA_VERSION = 13
+SCHEMA_VERSION = 14
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -95,6 +95,11 @@ def schema_steps() -> Migrations:
     @steps()
     def review_records(database: Database) -> None:
         for statement in _REVIEW_RECORDS:
+            database.execute(statement)
+
+    @steps()
+    def turns_and_looks(database: Database) -> None:
+        for statement in _TURNS_AND_LOOKS:
             database.execute(statement)
 
     return steps
@@ -558,6 +563,74 @@ _REVIEW_RECORDS = (
     "CREATE INDEX review_records_by_entry ON review_records (entry_id)",
     "CREATE INDEX review_records_waiting ON review_records (position) WHERE carried_out = 0",
     "ALTER TABLE review_decisions ADD COLUMN record_id TEXT",
+)
+
+
+#: What a gate is told from, of a thread and of its job.
+_GATED_BY = """
+    agent, rollout_path, present, archived, size, index_error, source, task_status, scope, started_at, updated_at,
+    prompt_count, result_chars, gives_direction, memory_mode, disabled_from_start, model_provider, external_context,
+    content_digest, understood_lines, total_lines, skipped_lines, claimed_records, disabled_by_person, gate, keeps_words
+"""
+
+_TURNS_AND_LOOKS = (
+    # Set once a claim found that the wait of a failed job is over, so that the job stands in the index by turn.
+    "ALTER TABLE jobs ADD COLUMN came_due INTEGER NOT NULL DEFAULT 0",
+    # What can be claimed now, and nothing else: its first row is the next job. Leases and waits end by their own index.
+    "DROP INDEX jobs_by_turn",
+    """
+    CREATE INDEX jobs_by_turn ON jobs (yields, order_at DESC, thread_id)
+    WHERE claimable = 1 AND (state = 'pending' OR (state = 'error' AND came_due = 1))
+    """,
+    "CREATE INDEX jobs_by_lease ON jobs (lease_until) WHERE lease_until IS NOT NULL",
+    "CREATE INDEX jobs_by_wait ON jobs (retry_at) WHERE retry_at IS NOT NULL",
+    """
+    CREATE INDEX jobs_by_retry ON jobs (coalesce(retry_at, 0))
+    WHERE claimable = 1 AND state = 'error' AND came_due = 0
+    """,
+    # Under which conditions the gates were last decided, and when; at most one row.
+    "CREATE TABLE gating (conditions TEXT NOT NULL, at REAL NOT NULL) STRICT",
+    # Threads that changed since their gate was decided, and when time alone may change the gate of one that did not.
+    "CREATE TABLE stale_gates (thread_id TEXT PRIMARY KEY) STRICT",
+    "INSERT INTO stale_gates SELECT thread_id FROM threads",
+    "CREATE TABLE gate_times (thread_id TEXT PRIMARY KEY, look_at REAL NOT NULL) STRICT",
+    "CREATE INDEX gate_times_by_time ON gate_times (look_at)",
+    # Not "OR IGNORE": in a trigger, the conflict clause of the statement that fires it holds instead.
+    *(
+        f"""
+        CREATE TRIGGER gate_{name} AFTER {event}
+        WHEN NOT EXISTS (SELECT 1 FROM stale_gates WHERE thread_id = {row}.thread_id)
+        BEGIN INSERT INTO stale_gates VALUES ({row}.thread_id); END
+        """
+        for name, event, row in (
+            ("thread_came", "INSERT ON threads", "NEW"),
+            ("thread_changed", f"UPDATE OF {_GATED_BY} ON threads", "NEW"),
+            ("job_came", "INSERT ON jobs", "NEW"),
+            ("job_changed", "UPDATE OF state, source_digest, last_error ON jobs", "NEW"),
+            ("job_went", "DELETE ON jobs", "OLD"),
+        )
+    ),
+    """
+    CREATE TRIGGER gate_thread_went AFTER DELETE ON threads BEGIN
+        DELETE FROM stale_gates WHERE thread_id = OLD.thread_id;
+        DELETE FROM gate_times WHERE thread_id = OLD.thread_id;
+    END
+    """,
+    # What the log folders looked like when all in them was known; at most one row, gone once a known file changes.
+    "CREATE TABLE settled_look (look TEXT NOT NULL, threads INTEGER NOT NULL) STRICT",
+    *(
+        f"CREATE TRIGGER look_{event.lower()} AFTER {event} ON rollout_files BEGIN DELETE FROM settled_look; END"
+        for event in ("INSERT", "UPDATE", "DELETE")
+    ),
+    # What each pass asks of all threads, so that it need not read them: all that is asked stands in the index.
+    "CREATE INDEX threads_gated ON threads (gate, present) WHERE present = 1 AND gate IS NOT NULL",
+    "CREATE INDEX threads_ahead ON threads (newest_at) WHERE newest_at > updated_at",
+    "CREATE INDEX threads_to_share ON threads (thread_id) WHERE claimed_records IS NOT NULL",
+    """
+    CREATE INDEX threads_with_remote ON threads (cwd, updated_at, thread_id, scope, has_remote) WHERE has_remote = 1
+    """,
+    "CREATE INDEX threads_without_remote ON threads (cwd, scope, has_remote) WHERE has_remote = 0",
+    "CREATE INDEX threads_by_agent ON threads (agent)",
 )
 
 

@@ -16,6 +16,7 @@ from memory_pipeline.store.copies import copy_database
 from memory_pipeline.store.drafts import Drafts
 from memory_pipeline.store.extractions import Extractions
 from memory_pipeline.store.forgetting import Forgetting
+from memory_pipeline.store.gating import Gating
 from memory_pipeline.store.imported import ImportedThreads
 from memory_pipeline.store.injections import Injections
 from memory_pipeline.store.jobs import Jobs
@@ -67,6 +68,7 @@ class Store:
         self.threads = Threads(self._connect)
         self.lineage = Lineage(self._connect)
         self.jobs = Jobs(self._connect)
+        self.gating = Gating(self._connect)
         self.extractions = Extractions(self._connect)
         self.drafts = Drafts(self._connect)
         self.session_files = SessionFiles(self._connect)

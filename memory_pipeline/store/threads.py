@@ -25,7 +25,7 @@ from memory_pipeline.records import (
 from memory_pipeline.redact import redact
 from memory_pipeline.store.chronicle import note
 from memory_pipeline.store.citations import store_citations
-from memory_pipeline.store.connection import immediate
+from memory_pipeline.store.connection import data_version, immediate
 from memory_pipeline.store.settings import follow_scope
 
 _SELECT_THREAD = """
@@ -52,6 +52,38 @@ class Threads:
         )
         # Straight from the rows: calling the class for each of them takes three times as long.
         return {file.path: file for file in map(partial(tuple.__new__, SeenFile), cursor.fetchall())}
+
+    def settled_at(self, look: str) -> int | None:
+        """Return how many threads are on disk when the log folders look as they did when all in them was known.
+
+        None when they look otherwise, or the index changed since, or records wait to be shared out.
+        """
+        row = (
+            self._connect()
+            .execute(
+                """
+                SELECT threads FROM settled_look
+                WHERE look = ? AND NOT EXISTS (SELECT 1 FROM threads WHERE claimed_records IS NOT NULL AND present = 1)
+                """,
+                (look,),
+            )
+            .fetchone()
+        )
+        return None if row is None else int(row["threads"])
+
+    def settle(self, look: str, *, threads: int, version: int) -> None:
+        """Note that all that is in the log folders, when they look so, is known: so many threads.
+
+        Not when another connection has written since ``version``.
+        """
+        with immediate(self._connect()) as connection:
+            if data_version(connection) == version:
+                connection.execute("DELETE FROM settled_look")
+                connection.execute("INSERT INTO settled_look (look, threads) VALUES (?, ?)", (look, threads))
+
+    def version(self) -> int:
+        """Return what is another number once any other connection has written."""
+        return data_version(self._connect())
 
     def record_reading(
         self,
@@ -211,11 +243,18 @@ class Threads:
         return {row["gate"]: row["n"] for row in rows}
 
     def scopes_with_remote(self) -> dict[str, str]:
-        """Return the scope of every working folder for which any log records a git remote."""
+        """Return the scope of every working folder for which any log records a git remote, as the newest one does."""
         rows = self._connect().execute(
             """
-            SELECT cwd, scope FROM threads WHERE has_remote = 1 AND cwd IS NOT NULL
-            ORDER BY updated_at, thread_id
+            SELECT known.cwd, (
+                SELECT scope FROM threads WHERE has_remote = 1 AND cwd = known.cwd
+                ORDER BY updated_at DESC, thread_id DESC LIMIT 1
+            ) AS scope
+            FROM (
+                SELECT cwd, min(updated_at) AS first_at FROM threads
+                WHERE has_remote = 1 AND cwd IS NOT NULL GROUP BY cwd
+            ) AS known
+            ORDER BY known.first_at, known.cwd
             """
         )
         return {row["cwd"]: row["scope"] for row in rows}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -255,6 +256,132 @@ def test_a_folder_that_can_not_be_listed_is_counted_and_told(machine: Machine) -
     found = index_rollouts(machine.config, machine.store, FixedClock(), scan=scan)
     assert (found.threads, found.unlistable) == (1, 1)
     assert str(locked) in found.problems[0]
+
+
+# --- log folders that look as before ---
+
+
+def _listings(machine: Machine) -> int:
+    """Look at the disk, and count how often its folders are listed for it: once, unless anything is not as before."""
+    listed: list[str] = []
+
+    def scan(folder: str) -> Any:
+        listed.append(folder)
+        return os.scandir(folder)
+
+    index_rollouts(machine.config, machine.store, FixedClock(), scan=scan)
+    return max(listed.count(folder) for folder in listed)
+
+
+@pytest.fixture
+def settled(machine: Machine) -> Machine:
+    """A machine on which a look found everything as it was: two sessions of one agent, one of the other."""
+    _session().write(machine.codex)
+    _session(TWO).write(machine.codex)
+    ClaudeSession(thread_id=thread_id_of(3)).prompt("Mend it.").answer("Done.").write(machine.claude)
+    assert (_listings(machine), _listings(machine)) == (2, 2)
+    assert _listings(machine) == 1
+    return machine
+
+
+def test_log_folders_that_look_as_before_are_listed_once(settled: Machine) -> None:
+    """And what is told of them is the same."""
+    found = settled.look()
+    assert (found.threads, found.opened, found.vanished, found.problems) == (3, 0, 0, ())
+
+
+def _grow(machine: Machine, path: Path) -> None:
+    with path.open("ab") as file:
+        file.write(b"\n")
+
+
+def _rewrite_in_place(machine: Machine, path: Path) -> None:
+    status = path.stat()
+    path.write_bytes(path.read_bytes().replace(b"checkout", b"checkins"))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + 1))
+
+
+def _archive(machine: Machine, path: Path) -> None:
+    folder = machine.codex / "archived_sessions"
+    folder.mkdir()
+    path.rename(folder / path.name)
+
+
+def _come(machine: Machine, path: Path) -> None:
+    _session(thread_id_of(9)).write(machine.codex)
+
+
+def _come_in_the_other_home(machine: Machine, path: Path) -> None:
+    ClaudeSession(thread_id=thread_id_of(8)).prompt("Mend it.").answer("Done.").write(machine.claude)
+
+
+def _become_a_link(machine: Machine, path: Path) -> None:
+    path.rename(machine.codex / "elsewhere.jsonl")
+    path.symlink_to(machine.codex / "elsewhere.jsonl")
+
+
+def _be_noted_as_gone(machine: Machine, path: Path) -> None:
+    machine.store.threads.record_presence(returned=(), vanished=[str(path)], now=NOW)
+
+
+def _be_noted_as_unreadable(machine: Machine, path: Path) -> None:
+    file = next(file for file in _files(machine) if file.path == str(path))
+    machine.store.threads.record_unreadable(file, "permission denied", "project:unknown", now=NOW)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _grow,
+        _rewrite_in_place,
+        _archive,
+        _come,
+        _come_in_the_other_home,
+        lambda _, path: path.unlink(),
+        _become_a_link,
+        _be_noted_as_gone,
+        _be_noted_as_unreadable,
+    ],
+    ids=["grown", "rewritten", "archived", "new", "new of the other", "gone", "a link", "noted gone", "noted faulty"],
+)
+def test_whatever_changes_in_folders_or_index_is_seen(settled: Machine, change: Callable[..., None]) -> None:
+    """The next look is a whole one, and leaves what one over a fresh index would find."""
+    path = next(Path(file.path) for file in _files(settled) if file.thread_id == ONE)
+    change(settled, path)
+    assert _listings(settled) == 2
+    afresh = Machine.__new__(Machine)
+    afresh.__dict__ |= settled.__dict__
+    afresh.store = Store(Path(settled.config.state_dir) / "afresh.db")
+    afresh.look()
+    told = {(one.thread_id, one.rollout_path, one.content_digest) for one in afresh.store.threads.every()}
+    known = settled.store.threads.every()
+    assert {(one.thread_id, one.rollout_path, one.content_digest) for one in known if one.present} == told
+    assert all(one.index_error is None for one in known)
+    afresh.store.close()
+
+
+def test_a_source_that_is_switched_off_is_seen(settled: Machine) -> None:
+    """Its sessions are gone from what is on disk, though no folder changed."""
+    sources = replace(settled.config.sources, claude=SourceConfig(home="", enabled=False))
+    assert settled.look(config=replace(settled.config, sources=sources)).vanished == 1
+
+
+def test_what_another_process_notes_during_a_look_is_not_settled(settled: Machine) -> None:
+    """It may have taken a file out of the index that this look still counted as known."""
+    version = settled.store.threads.version()
+    other = Store(settled.store.path)
+    other.threads.set_disabled(ONE, disabled=True, now=NOW)
+    other.close()
+    settled.store.threads.settle("a look", threads=3, version=version)
+    assert settled.store.threads.settled_at("a look") is None
+
+
+def test_records_that_wait_to_be_shared_out_are(settled: Machine) -> None:
+    """A look that was cut off before it shared them out is finished by the next one, though no file changed."""
+    connection = settled.store.threads._connect()
+    connection.execute("UPDATE threads SET claimed_records = x'' WHERE thread_id = ?", (ONE,))
+    settled.look()
+    assert settled.thread(ONE).is_shared_out
 
 
 def test_a_disabled_source_is_not_looked_at(machine: Machine) -> None:

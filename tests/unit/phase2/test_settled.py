@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,7 +15,9 @@ from phase2_world import DAY, World, entry, stamps
 
 from memory_pipeline.phase2.places import places_below
 from memory_pipeline.phase2.settled import SETTLED_FILE, Settled
-from memory_pipeline.records import Phase2Outcome
+from memory_pipeline.records import Phase2Counts, Phase2Outcome
+
+NOTHING = Phase2Counts(outcome=Phase2Outcome.NO_CHANGES, selected=1)
 
 
 @pytest.fixture
@@ -43,8 +48,8 @@ def settled(world: World, *, disk_time: Callable[[], float] = later) -> Settled:
 def note(world: World) -> None:
     """Let there be nothing to do, and be noted."""
     looking = settled(world)
-    looking.note(looking.look(), selected=1)
-    assert looking.look().selected == 1
+    looking.note(looking.look(), NOTHING)
+    assert looking.look().counts == NOTHING
 
 
 def save_handbook(world: World) -> None:
@@ -89,22 +94,74 @@ def test_whatever_changes_is_looked_at(world: World, change: Callable[[World], o
     """Nothing that phase two reads can change without the next pass looking at everything."""
     note(world)
     change(world)
-    assert settled(world).look().selected is None
+    assert settled(world).look().counts is None
 
 
 def test_another_configuration_is_looked_at(world: World) -> None:
     """A limit that changed makes the note void."""
     note(world)
     world.config = replace(world.config, phase2=replace(world.config.phase2, summary_max_bytes=500))
-    assert settled(world).look().selected is None
+    assert settled(world).look().counts is None
 
 
 def test_what_is_younger_than_a_tick_is_not_relied_upon(world: World) -> None:
     """A second change within the same tick of the disk's clock would show no difference, so nothing is noted."""
     looking = settled(world, disk_time=time.time)
     save_handbook(world)
-    looking.note(looking.look(), selected=1)
+    looking.note(looking.look(), NOTHING)
     assert not (world.config.state_path / SETTLED_FILE).exists()
+
+
+def test_nothing_to_read_is_noted_like_nothing_new(world: World) -> None:
+    """That there is no input at all is known again, and told again, in another process too."""
+    looking = settled(world)
+    none = Phase2Counts(outcome=Phase2Outcome.NO_INPUTS)
+    looking.note(looking.look(), none)
+    assert settled(world).look().counts == none
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        Phase2Counts(outcome=Phase2Outcome.COOLDOWN),
+        Phase2Counts(outcome=Phase2Outcome.CONSOLIDATED, selected=1),
+        Phase2Counts(outcome=Phase2Outcome.NO_CHANGES, selected=1, problems=("It was cut.",)),
+    ],
+    ids=lambda counts: counts.outcome.value,
+)
+def test_what_has_to_be_done_or_told_again_is_not_noted(world: World, counts: Phase2Counts) -> None:
+    """Only that there is nothing to do, and nothing to say, is known again."""
+    looking = settled(world)
+    looking.note(looking.look(), counts)
+    assert looking.look().counts is None
+
+
+def test_another_process_finds_the_note(world: World, tmp_path: Path) -> None:
+    """What the note is compared with does not depend on how a process orders its sets."""
+    path = tmp_path / "config.toml"
+    state = world.config.state_path
+    path.write_text(f'state_dir = "{state}"\n[gates]\nidle_seconds = 1\nmax_age_days = 9\n', encoding="utf-8")
+    code = """
+import sys
+from memory_pipeline.config import load_config
+from memory_pipeline.phase2.places import places_below
+from memory_pipeline.phase2.settled import Settled
+
+class Clock:
+    def now(self):
+        return 1.0
+
+config = load_config(sys.argv[1])
+places = places_below(config.state_path, config.workspace_path)
+print(Settled(config, places, Clock(), disk_time=lambda: 1e11).look().digest)
+"""
+    environs = [{**os.environ, "PYTHONHASHSEED": seed} for seed in ("1", "2")]
+    told = {
+        subprocess.run([sys.executable, "-c", code, str(path)], env=env, check=True, capture_output=True).stdout
+        for env in environs
+    }
+    assert len(told) == 1
+    assert told != {b"None\n"}
 
 
 def test_what_changes_while_it_is_looked_at_is_not_noted(world: World) -> None:
@@ -112,8 +169,8 @@ def test_what_changes_while_it_is_looked_at_is_not_noted(world: World) -> None:
     looking = settled(world)
     look = looking.look()
     save_handbook(world)
-    looking.note(look, selected=1)
-    assert looking.look().selected is None
+    looking.note(look, NOTHING)
+    assert looking.look().counts is None
 
 
 def test_a_link_in_the_workspace_is_looked_at_each_time(world: World, tmp_path: Path) -> None:
@@ -121,7 +178,7 @@ def test_a_link_in_the_workspace_is_looked_at_each_time(world: World, tmp_path: 
     (tmp_path / "elsewhere").mkdir()
     (world.workspace / "extensions").symlink_to(tmp_path / "elsewhere")
     looking = settled(world)
-    looking.note(looking.look(), selected=1)
+    looking.note(looking.look(), NOTHING)
     assert not (world.config.state_path / SETTLED_FILE).exists()
 
 
