@@ -1,4 +1,4 @@
-"""Reads the phrase bank: ``bank/build.txt``, ``bank/heldout.txt``, ``bank/second.txt`` and what they share."""
+"""Reads the phrase bank: ``bank/build.txt``, ``bank/heldout.txt``, ``second.txt``, ``third.txt`` and what they share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent / "bank"
-PARTS = ("build", "heldout", "second")
+PARTS = ("build", "heldout", "second", "third")
 
 #: Shapes of which every sentence states something that lasts, and those of which none does.
 STATING = ("tool", "change", "decide", "act", "dont", "act-user", "dont-user", "said", "workflow")
