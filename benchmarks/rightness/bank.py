@@ -1,4 +1,4 @@
-"""Reads the phrase bank: ``bank/build.txt``, ``bank/heldout.txt``, ``second.txt``, ``third.txt`` and what they share."""
+"""Reads the phrase bank: ``bank/build.txt``, the held-out parts, and what they all share."""
 
 from __future__ import annotations
 
