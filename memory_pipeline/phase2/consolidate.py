@@ -301,14 +301,16 @@ class Phase2:
         is_lost = last is not None and last.state == "publishing"
         must_publish = is_lost or self._baseline_is_older()
         plan = self._plan(kind, self._hand.deeds(), must_publish=must_publish)
-        while plan.has_nothing_to_do and plan.waiting:
+        by_model = kind is ConsolidationKind.RUN and self._tool_model is not None
+        while plan.has_nothing_to_do and plan.waiting and not by_model:
             # All that was looked at waits for a person: noted, so that what stands behind it in the backlog is read.
             self._store.memories.mark_waiting(plan.waiting)
             must_publish = False
             plan = self._plan(kind, self._hand.deeds(), must_publish=False)
         if not plan.selection and not plan.book.memories:
             return Phase2Counts(outcome=Phase2Outcome.NO_INPUTS, problems=tuple(notes))
-        if plan.has_nothing_to_do:
+        # What the rules keep back is shown to the model once, even where nothing else differs.
+        if plan.has_nothing_to_do and not (by_model and plan.waiting):
             return Phase2Counts(outcome=Phase2Outcome.NO_CHANGES, selected=len(plan.selection), problems=tuple(notes))
         opens_at = self._cooldown_until() if kind is ConsolidationKind.RUN else None
         if opens_at is not None:
@@ -585,9 +587,12 @@ class Phase2:
         must_publish: bool = False,
     ) -> _Plan:
         """Say what the workspace would hold, and how that differs from what it held last."""
-        selection = self._store.extractions.select(limit=self._config.phase2.max_candidates)
+        # Only what memories rest on is laid out: an entry that could not be placed is labelled anew by the next review,
+        # and what that says of it would change the files of a run that had nothing to do.
+        resting = frozenset(entry_id for memory in book.memories.values() for entry_id in memory.entry_ids)
+        selection = self._store.extractions.select(limit=self._config.phase2.max_candidates, among=resting)
         active = _active(book)
-        cited = self._store.extractions.get_selected(sorted({t for m in active for t in m.thread_ids}))
+        cited = self._store.extractions.get_selected(sorted({t for m in active for t in m.thread_ids}), among=resting)
         told = [item for item in cited if item.thread.agent is not Agent.JOURNAL]
         inputs = lay_out(selection, told)
         baseline = read_baseline(self._places.baseline)
