@@ -7,7 +7,7 @@ import logging
 import math
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,6 +67,7 @@ from memory_pipeline.phase2.render import RENDERER_VERSION, as_bytes, render_han
 from memory_pipeline.phase2.settled import Settled
 from memory_pipeline.phase2.undo import entries_before, undo_in
 from memory_pipeline.records import (
+    USER_SCOPE,
     Agent,
     Change,
     ConsolidationKind,
@@ -81,6 +82,7 @@ from memory_pipeline.records import (
 from memory_pipeline.rollouts.paths import plain_path
 from memory_pipeline.rollouts.reading import is_own_folder
 from memory_pipeline.rollouts.scope import scope_of
+from memory_pipeline.settings import in_force_now
 from memory_pipeline.store.memories import LastConsolidation
 from memory_pipeline.store.store import Store
 from memory_pipeline.tombstones import TombstoneFolder
@@ -107,6 +109,7 @@ class _Plan:
     inputs: dict[str, bytes]
     changes: dict[str, str]  # workspace path -> A, M or D
     settings: str
+    unused: frozenset[str]  # scopes of which memory_summary.md says nothing
     waiting: set[str]  # entries looked at for the first time that contradict what only a person can settle
     set_aside: frozenset[str]  # entries that a model would not have placed before a person looked at them
     is_new: bool  # an entry was looked at for the first time
@@ -596,7 +599,8 @@ class Phase2:
         told = [item for item in cited if item.thread.agent is not Agent.JOURNAL]
         inputs = lay_out(selection, told)
         baseline = read_baseline(self._places.baseline)
-        settings = self._rendering_settings()
+        unused = self._unused({USER_SCOPE, *(memory.scope for memory in active)})
+        settings = self._rendering_settings(unused)
         changes = _changes(inputs, baseline, self._places.workspace, settings)
         if must_publish:
             # The memories changed, and what was staged to show it is lost.
@@ -611,6 +615,7 @@ class Phase2:
             inputs=inputs,
             changes=changes,
             settings=settings,
+            unused=unused,
             waiting=waiting or set(),
             set_aside=set_aside,
             is_new=is_new,
@@ -622,9 +627,16 @@ class Phase2:
             undoes=undoes,
         )
 
-    def _rendering_settings(self) -> str:
+    def _unused(self, scopes: Iterable[str]) -> frozenset[str]:
+        """Return those of the scopes whose memories may not be given to tasks: memory_summary.md enters every task."""
+        in_force = in_force_now(self._config, self._store)
+        return frozenset(scope for scope in scopes if not in_force.may_use(scope=scope))
+
+    def _rendering_settings(self, unused: frozenset[str]) -> str:
         limits = self._config.phase2
-        return f"memory_max_bytes={limits.memory_max_bytes} summary_max_bytes={limits.summary_max_bytes}"
+        settings = f"memory_max_bytes={limits.memory_max_bytes} summary_max_bytes={limits.summary_max_bytes}"
+        # As a hash: the names of what is switched off stand in no further place.
+        return f"{settings} unused={sha256_hex(repr(sorted(unused)).encode())[:16]}" if unused else settings
 
     def _cooldown_until(self) -> float | None:
         last = self._store.memories.last_success()
@@ -687,7 +699,7 @@ class Phase2:
         active = _active(plan.book)
         limits = self._config.phase2
         handbook = render_handbook(active, plan.threads, max_bytes=limits.memory_max_bytes)
-        summary = render_summary(active, plan.threads, max_bytes=limits.summary_max_bytes)
+        summary = render_summary(active, plan.threads, max_bytes=limits.summary_max_bytes, unused=plan.unused)
         return Publication(
             consolidation_id=consolidation_id,
             settings=plan.settings,
