@@ -40,7 +40,7 @@ def summary(world: World) -> str:
 
 
 def test_a_project_that_is_switched_off_leaves_the_summary_and_comes_back(world: World) -> None:
-    """The next run takes its line out, and the one after it is switched on puts the very line back; no other differs."""
+    """The next run takes its line out, and once it is switched on again the very line is put back; no other differs."""
     before = world.files()
     switch(world, False, scope=PROJECT)
     assert world.run().modified == 1
