@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from memory_pipeline.changes import change_in
 from memory_pipeline.slots import exclude_each_other, settle_one_slot, settled_by
+from memory_pipeline.values import value_told
 
 
 def likeness(a: str, b: str) -> float:
@@ -68,7 +69,8 @@ def contradicts(a: str, b: str) -> bool:
     """Whether two statements are about the same thing and can't both hold. Symmetric; when in doubt, they don't.
 
     So when one refuses what the other asks, when a preference is turned round, when a value, or a tool of the same use,
-    was exchanged for another, or when both settle one slot, in whatever words.
+    was exchanged for another, when one thing has another value from now on, or when both settle one slot, in whatever
+    words.
     """
     first, second = _read(a), _read(b)
     if first.plain == second.plain or same_statement(a, b):
@@ -78,7 +80,7 @@ def contradicts(a: str, b: str) -> bool:
     one, other = _choice_in(a), _choice_in(b)
     if one is not None and other is not None and one.family == other.family:
         return one.chosen != other.chosen
-    if _announces_the_end(a, second) or _announces_the_end(b, first):
+    if _announces_the_end(a, second) or _announces_the_end(b, first) or _values_anew(a, b):
         return True
     return _is_turned_round(first, second) or _is_exchanged(first, second)
 
@@ -116,6 +118,8 @@ def signature(text: str) -> frozenset[str]:
     settled = settled_by(text)
     if settled is not None:
         keys.add(f"slot:{settled.slot}")
+    if valued := _valued(text):
+        keys.add(f"value:{valued}")
     return frozenset(keys | words) or frozenset({reading.plain})
 
 
@@ -140,6 +144,8 @@ def close_keys(text: str) -> CloseKeys:
     about: list[object] = [("slot", settled.slot)] if settled is not None else []
     if reading.topic:
         about.append(("topic", reading.topic))
+    if valued := _valued(text):
+        about.append(("value", valued))
     return CloseKeys(
         kept_under=(("all", words), *(("less", words) for _, words in less), *exchanged, *about),
         looked_up=(("all", words), ("less", words), *less, *exchanged, *about),
@@ -557,6 +563,22 @@ def _announces_the_end(text: str, old: _Reading) -> bool:
         return False
     about = frozenset(_content(_apart(change.about))) - left - entered
     return bool(about) and about <= old.words and old.place - left <= about | _COUNTED
+
+
+def _values_anew(a: str, b: str) -> bool:
+    """Both give a value of one sort to the same thing, and one says that it has this value from now on."""
+    one, other = value_told(a), value_told(b)
+    if one is None or other is None or not (one.is_new or other.is_new):
+        return False
+    return one.sort == other.sort and one.value != other.value and _valued(a) == _valued(b) != ""
+
+
+@lru_cache(maxsize=1 << 13)
+def _valued(text: str) -> str:
+    """What a text gives a value to, and of what sort, in words that count; "" when it gives none."""
+    told = value_told(text)
+    about = sorted(set(_content(_apart(told.about)))) if told is not None else []
+    return " ".join((told.sort, *about)) if told is not None and about else ""
 
 
 #: What is counted may stand beside a bound in one wording and be left out in another.

@@ -1,4 +1,4 @@
-"""Reads the phrase bank: ``bank/build.txt``, ``bank/heldout.txt``, ``bank/second.txt`` and what they share."""
+"""Reads the phrase bank: ``bank/build.txt``, the held-out parts, and what they all share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 FOLDER = Path(__file__).resolve().parent / "bank"
-PARTS = ("build", "heldout", "second")
+PARTS = ("build", "heldout", "second", "third")
 
 #: Shapes of which every sentence states something that lasts, and those of which none does.
 STATING = ("tool", "change", "decide", "act", "dont", "act-user", "dont-user", "said", "workflow")

@@ -112,12 +112,15 @@ def setting_document(one: Setting) -> dict[str, Any]:
 
 def _tell(target: _Target, now: Setting, *, as_json: bool) -> int:
     from memory_pipeline.cli import output
+    from memory_pipeline.settings import USE
 
     if as_json:
         output.print_json({"scope": target.scope, "thread_id": target.thread_id, **setting_document(now)})
     else:
         value = output.printable(_written(now.value))
         click.echo(f"{now.key} is {value} for {output.printable(target.words)} (from: {now.origin}).")
+        if now.key == USE and target.thread_id is None:
+            click.echo("The next run brings memory_summary.md in line, which agents put into every session.")
     return EXIT_DONE
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -61,6 +61,7 @@ from memory_pipeline.phase2.rebuilt import published_at
 from memory_pipeline.phase2.render import RENDERER_VERSION, as_bytes, render_handbook, render_summary
 from memory_pipeline.phase2.undo import entries_before, undo_in
 from memory_pipeline.records import (
+    USER_SCOPE,
     Agent,
     Change,
     ConsolidationKind,
@@ -74,6 +75,7 @@ from memory_pipeline.records import (
 from memory_pipeline.rollouts.paths import plain_path
 from memory_pipeline.rollouts.reading import is_own_folder
 from memory_pipeline.rollouts.scope import scope_of
+from memory_pipeline.settings import in_force_now
 from memory_pipeline.store.memories import LastConsolidation
 from memory_pipeline.store.store import Store
 from memory_pipeline.tombstones import TombstoneFolder
@@ -93,6 +95,7 @@ class _Plan(Struct, frozen=True, kw_only=True):
     inputs: dict[str, bytes]
     changes: dict[str, str]  # workspace path -> A, M or D
     settings: str
+    unused: frozenset[str]  # scopes of which memory_summary.md says nothing
     waiting: set[str]  # entries looked at for the first time that contradict what only a person can settle
     set_aside: frozenset[str]  # entries that a model would not have placed before a person looked at them
     is_new: bool  # an entry was looked at for the first time
@@ -193,14 +196,16 @@ class Consolidation:
         is_lost = last is not None and last.state == "publishing"
         must_publish = is_lost or self._baseline_is_older()
         plan = self._plan(kind, self._hand.deeds(), must_publish=must_publish)
-        while plan.has_nothing_to_do and plan.waiting:
+        by_model = kind is ConsolidationKind.RUN and self._tool_model is not None
+        while plan.has_nothing_to_do and plan.waiting and not by_model:
             # All that was looked at waits for a person: noted, so that what stands behind it in the backlog is read.
             self._store.memories.mark_waiting(plan.waiting)
             must_publish = False
             plan = self._plan(kind, self._hand.deeds(), must_publish=False)
         if not plan.selection and not plan.book.memories:
             return Phase2Counts(outcome=Phase2Outcome.NO_INPUTS, problems=tuple(notes))
-        if plan.has_nothing_to_do:
+        # What the rules keep back is shown to the model once, even where nothing else differs.
+        if plan.has_nothing_to_do and not (by_model and plan.waiting):
             return Phase2Counts(outcome=Phase2Outcome.NO_CHANGES, selected=len(plan.selection), problems=tuple(notes))
         opens_at = self._cooldown_until() if kind is ConsolidationKind.RUN else None
         if opens_at is not None:
@@ -478,13 +483,17 @@ class Consolidation:
         must_publish: bool = False,
     ) -> _Plan:
         """Say what the workspace would hold, and how that differs from what it held last."""
-        selection = self._store.extractions.select(limit=self._config.phase2.max_candidates)
+        # Only what memories rest on is laid out: an entry that could not be placed is labelled anew by the next review,
+        # and what that says of it would change the files of a run that had nothing to do.
+        resting = frozenset(entry_id for memory in book.memories.values() for entry_id in memory.entry_ids)
+        selection = self._store.extractions.select(limit=self._config.phase2.max_candidates, among=resting)
         active = _active(book)
-        cited = self._store.extractions.get_selected(sorted({t for m in active for t in m.thread_ids}))
+        cited = self._store.extractions.get_selected(sorted({t for m in active for t in m.thread_ids}), among=resting)
         told = [item for item in cited if item.thread.agent is not Agent.JOURNAL]
         inputs = lay_out(selection, told)
         baseline = read_baseline(self._places.baseline)
-        settings = self._rendering_settings()
+        unused = self._unused({USER_SCOPE, *(memory.scope for memory in active)})
+        settings = self._rendering_settings(unused)
         changes = _changes(inputs, baseline, self._places.workspace, settings)
         if must_publish:
             # The memories changed, and what was staged to show it is lost.
@@ -499,6 +508,7 @@ class Consolidation:
             inputs=inputs,
             changes=changes,
             settings=settings,
+            unused=unused,
             waiting=waiting or set(),
             set_aside=set_aside,
             is_new=is_new,
@@ -510,9 +520,16 @@ class Consolidation:
             undoes=undoes,
         )
 
-    def _rendering_settings(self) -> str:
+    def _unused(self, scopes: Iterable[str]) -> frozenset[str]:
+        """Return those of the scopes whose memories may not be given to tasks: memory_summary.md enters every task."""
+        in_force = in_force_now(self._config, self._store)
+        return frozenset(scope for scope in scopes if not in_force.may_use(scope=scope))
+
+    def _rendering_settings(self, unused: frozenset[str]) -> str:
         limits = self._config.phase2
-        return f"memory_max_bytes={limits.memory_max_bytes} summary_max_bytes={limits.summary_max_bytes}"
+        settings = f"memory_max_bytes={limits.memory_max_bytes} summary_max_bytes={limits.summary_max_bytes}"
+        # As a hash: the names of what is switched off stand in no further place.
+        return f"{settings} unused={sha256_hex(repr(sorted(unused)).encode())[:16]}" if unused else settings
 
     def _cooldown_until(self) -> float | None:
         last = self._store.memories.last_success()
@@ -575,7 +592,7 @@ class Consolidation:
         active = _active(plan.book)
         limits = self._config.phase2
         handbook = render_handbook(active, plan.threads, max_bytes=limits.memory_max_bytes)
-        summary = render_summary(active, plan.threads, max_bytes=limits.summary_max_bytes)
+        summary = render_summary(active, plan.threads, max_bytes=limits.summary_max_bytes, unused=plan.unused)
         return Publication(
             consolidation_id=consolidation_id,
             settings=plan.settings,

@@ -116,10 +116,17 @@ def render_summary(
     threads: Mapping[str, SelectedThread],
     *,
     max_bytes: int,
+    unused: Collection[str] = frozenset(),
 ) -> bytes:
-    """Render memory_summary.md: the user's scope only, and one pointer line a project; at most ``max_bytes``."""
-    own = sorted((memory for memory in memories if memory.scope == USER_SCOPE), key=_worth, reverse=True)
+    """Render memory_summary.md: the user's scope only, and one pointer line a project; at most ``max_bytes``.
+
+    Nothing is said of the scopes that are ``unused``: their memories may not be given to tasks.
+    """
+    # Named as in MEMORY.md, where the unused ones stand too.
     names = scope_names({memory.scope for memory in memories})
+    memories = [memory for memory in memories if memory.scope not in unused]
+    threads = {name: item for name, item in threads.items() if item.thread.scope not in unused}
+    own = sorted((memory for memory in memories if memory.scope == USER_SCOPE), key=_worth, reverse=True)
     projects = [(scope, group) for scope, group in _by_scope(memories) if scope != USER_SCOPE]
     newest_first = sorted(projects, key=lambda project: (-_last_said(project[1]), project[0]))
     kept_own, kept_pointers = len(own), len(projects)
@@ -131,6 +138,7 @@ def render_summary(
             threads,
             left_out=len(own) - kept_own,
             more_projects=len(projects) - kept_pointers,
+            is_off=USER_SCOPE in unused,
         )
         if len(text.encode()) <= max_bytes or (kept_own == 0 and kept_pointers == 0):
             return text.encode()
@@ -357,17 +365,19 @@ def _summary_text(
     *,
     left_out: int,
     more_projects: int,
+    is_off: bool,
 ) -> str:
     stated = [m for m in own if m.kind in STATED_KINDS]
     tips = [m for m in own if m.kind not in STATED_KINDS]
     agents = sorted({item.thread.agent.value for item in threads.values()})
     names = {"codex": "Codex", "claude": "Claude Code"}
     lines = ["v1", "", "## User Profile"]
-    lines.append(
-        f"- Works with {' and '.join(names.get(agent, agent) for agent in agents)}."
-        if agents
-        else "- Nothing is remembered yet."
-    )
+    if is_off:
+        lines.append("- The use of memories is switched off (settings.use_memories).")
+    elif agents:
+        lines.append(f"- Works with {' and '.join(names.get(agent, agent) for agent in agents)}.")
+    else:
+        lines.append("- Nothing is remembered yet.")
     lines += ["", "## User preferences"]
     if not stated and not left_out:
         lines.append("- None that hold in every project.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import orjson
 
@@ -93,15 +93,16 @@ class Extractions:
             }
         return found
 
-    def select(self, *, limit: int) -> list[SelectedThread]:
+    def select(self, *, limit: int, among: Collection[str] | None = None) -> list[SelectedThread]:
         """Pick the raw memories that one consolidation reads.
 
         Included are threads with an entry that passed the review, and of each only such entries; not the journal,
-        whose words stand in MEMORY.md. Most used
+        whose words stand in MEMORY.md. With ``among``, only entries of these ids count. Most used
         first, then the most recently used or, if never used, generated, then by id; at most ``limit``; returned in
         ascending thread id.
         """
         connection = self._connect()
+        is_among = "" if among is None else "AND e.entry_id IN (SELECT value FROM json_each(?))"
         rows = connection.execute(
             f"""
             SELECT x.*, coalesce(u.count, 0) AS usage_count, u.last_usage
@@ -109,26 +110,29 @@ class Extractions:
             LEFT JOIN usage AS u ON u.subject = 'thread' AND u.subject_id = x.thread_id
             WHERE EXISTS (
                 SELECT 1 FROM entries AS e JOIN threads AS t ON t.thread_id = e.thread_id
-                WHERE e.thread_id = x.thread_id AND t.agent <> 'journal' AND {PASSED}
+                WHERE e.thread_id = x.thread_id AND t.agent <> 'journal' AND {PASSED} {is_among}
             )
             ORDER BY usage_count DESC, coalesce(u.last_usage, x.generated_at) DESC, x.thread_id
             LIMIT ?
             """,
-            (limit,),
+            (limit,) if among is None else (orjson.dumps(sorted(among)).decode(), limit),
         ).fetchall()
         threads = _threads_by_id(connection, [row["thread_id"] for row in rows])
         selected = [
             SelectedThread(
                 thread=threads[row["thread_id"]],
-                extraction=stored_extraction(connection, row, PASSED),
+                extraction=stored_extraction(connection, row, PASSED, among=among),
                 usage=Usage(count=row["usage_count"], last_usage=row["last_usage"]),
             )
             for row in rows
         ]
         return sorted(selected, key=lambda item: item.thread.thread_id)
 
-    def get_selected(self, thread_ids: Sequence[str]) -> list[SelectedThread]:
-        """Return these threads with what was stored for them and passed the review, in ascending thread id."""
+    def get_selected(self, thread_ids: Sequence[str], *, among: Collection[str] | None = None) -> list[SelectedThread]:
+        """Return these threads with what was stored for them and passed the review, in ascending thread id.
+
+        With ``among``, of the entries only those of these ids.
+        """
         connection = self._connect()
         threads = _threads_by_id(connection, thread_ids)
         found = []
@@ -138,7 +142,7 @@ class Extractions:
                 found.append(
                     SelectedThread(
                         thread=threads[thread_id],
-                        extraction=stored_extraction(connection, row, PASSED),
+                        extraction=stored_extraction(connection, row, PASSED, among=among),
                         usage=read_usage(connection, "thread", thread_id),
                     )
                 )
@@ -310,15 +314,22 @@ def _read_evidence(connection: sqlite3.Connection, entry_id: str) -> tuple[Evide
 
 
 def stored_extraction(
-    connection: sqlite3.Connection, row: sqlite3.Row, condition: str = "e.withdrawn_at IS NULL"
+    connection: sqlite3.Connection,
+    row: sqlite3.Row,
+    condition: str = "e.withdrawn_at IS NULL",
+    *,
+    among: Collection[str] | None = None,
 ) -> StoredExtraction:
     """Read a row of what was stored for a thread, with its entries that meet a condition, and its tasks that have any.
+
+    With ``among``, of the entries only those of these ids.
 
     The raw memory tells these alone.
     """
     standing = {
         entry.entry_id: entry
         for entry in read_entries(connection, f"e.thread_id = ? AND {condition}", (row["thread_id"],))
+        if among is None or entry.entry_id in among
     }
     listed = orjson.loads(row["tasks"])
     tasks = tuple(

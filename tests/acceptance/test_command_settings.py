@@ -117,6 +117,15 @@ def test_what_is_set_for_the_whole_beats_the_file_and_that_is_told(machine: Mach
     assert machine.run("settings", "unset", "gates.idle_seconds", "--json").document["origin"] == "config file"
 
 
+def test_whoever_switches_use_is_told_what_the_next_run_does(machine: Machine) -> None:
+    """Of a project and the whole a file follows; of one session none does."""
+    told = [
+        machine.run("settings", "set", "settings.use_memories", "off", *where).out
+        for where in (("--project", SCOPE), (), ("--thread", thread_id_of(1)))
+    ]
+    assert ["memory_summary.md" in one for one in told] == [True, True, False]
+
+
 def test_a_folder_whose_name_is_no_text_is_refused_with_its_reason(machine: Machine) -> None:
     """No log can name it, so nothing set for it would ever hold."""
     folder = machine.elsewhere / os.fsdecode(b"\xff")

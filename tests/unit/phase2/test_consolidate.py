@@ -14,6 +14,7 @@ from memory_pipeline.errors import InterruptedRunError
 from memory_pipeline.lock import os_lock
 from memory_pipeline.phase2.places import workspace_lock_path
 from memory_pipeline.records import EntryKind, Gate, MemoryStatus, OperationKind, Phase2Outcome, Speaker
+from memory_pipeline.review.run import Review
 
 CONSOLIDATED, NO_CHANGES = Phase2Outcome.CONSOLIDATED, Phase2Outcome.NO_CHANGES
 
@@ -67,6 +68,33 @@ def test_a_first_run_publishes_and_counts_its_files(world: World) -> None:
     assert b'"use uv"' in files["MEMORY.md"]
     assert b'"answer in English"' in files["memory_summary.md"]
     assert not (world.config.state_path / "staging").exists()
+
+
+def test_what_contradicts_another_entry_of_its_own_batch_changes_no_later_run(world: World) -> None:
+    """Both pass the review, one is placed; that the next review holds the other back changes no file."""
+    review = Review(world.config, world.store, world.clock)
+    world.says("thread-a", learned("The port is 5432"))
+    world.says("thread-b", learned("The port is 5433"), learned("The docs are built with hugo"))
+    assert review.run_once().approved == 3
+    assert world.parts().run_once().outcome is CONSOLIDATED
+    files = world.files()
+    assert b"5432" in files["raw_memories.md"]
+    assert b"5433" not in files["raw_memories.md"]
+    assert review.run_once().pending == 1
+    assert world.parts().run_once().outcome is NO_CHANGES
+    assert world.files() == files
+
+
+def test_a_session_of_which_nothing_could_be_placed_is_laid_out_once_something_is(world: World) -> None:
+    """What waits has neither raw memory nor summary; said by the person, it comes with both."""
+    world.says("thread-a", learned("The port is 5432"))
+    world.run()
+    world.says("thread-b", learned("The port is 5433"))
+    assert world.run().outcome is NO_CHANGES
+    world.says("thread-b", learned("The port is 5433"), learned("The docs are built with hugo"))
+    assert world.run().added == 1
+    raw = world.files()["raw_memories.md"].decode()
+    assert ("hugo" in raw, "5433" in raw) == (True, False)
 
 
 def test_the_diff_counts_added_modified_and_removed_files(world: World) -> None:

@@ -101,6 +101,18 @@ def test_selection_is_by_use_then_by_time_and_laid_out_by_id(store: Store) -> No
     assert [item.thread.thread_id for item in store.extractions.select(limit=1)] == ["d"]
 
 
+def test_a_selection_among_some_entries_leaves_out_all_others(store: Store) -> None:
+    """Neither a thread with none of them nor another entry of a thread takes part; a limit counts what is left."""
+    first = _store(store, "a", ["Use tabs.", "Run make lint."])
+    _store(store, "b", ["Use spaces."], now=NOW + 1)
+    among = {first.tasks[0].entries[1].entry_id}
+    for found in (store.extractions.select(limit=1, among=among), store.extractions.get_selected(["a"], among=among)):
+        assert [item.thread.thread_id for item in found] == ["a"]
+        assert [one.statement for task in found[0].extraction.tasks for one in task.entries] == ["Run make lint."]
+        assert "Use tabs." not in found[0].extraction.raw_memory
+    assert store.extractions.select(limit=9, among=()) == []
+
+
 def test_a_vanished_source_is_still_selected(store: Store) -> None:
     """Memory of a log that its agent deleted stays until someone asks to forget it."""
     _store(store, "a", ["Use tabs."])
