@@ -114,22 +114,26 @@ def test_both_ways_of_starting_give_the_same(learned: Machine, call: str) -> Non
 
 
 @pytest.mark.parametrize("how", ["0", "3", "words", "raise", "SIGTERM", "SIGINT", "SIGKILL"])
-def test_a_fork_is_given_what_a_new_process_is_and_ends_as_it_does(tmp_path: Path, how: str) -> None:
+@pytest.mark.parametrize("is_module", [True, False], ids=["module", "file"])
+def test_a_fork_is_given_what_a_new_process_is_and_ends_as_it_does(tmp_path: Path, how: str, is_module: bool) -> None:
     """All that the interpreter sets at its start, and what comes after the last line of the program."""
-    (tmp_path / "probe.py").write_text(PROBE, encoding="utf-8")
+    file = tmp_path / "probe.py"
+    file.write_text(PROBE, encoding="utf-8")
     env = {"HOME": str(tmp_path), "LANG": "C.UTF-8", "TZ": "Asia/Tokyo", "PATH": os.defpath, "NAME": "a\nb=c"}
     given: dict[str, Any] = {"env": env, "cwd": tmp_path, "umask": 0o027}
     begun = subprocess.run(
-        [sys.executable, "-m", "probe", how, "a b", ""],
+        [sys.executable, *(("-m", "probe") if is_module else (file,)), how, "a b", ""],
         **given,
-        stdin=subprocess.DEVNULL,
+        input="a line\n",
         capture_output=True,
         text=True,
         encoding="utf-8",
         timeout=PATIENCE_SECONDS,
         check=False,
     )
-    code, out, err = run_forked("probe", [how, "a b", ""], **given, seconds=PATIENCE_SECONDS)
+    code, out, err = run_forked(
+        "probe" if is_module else str(file), [how, "a b", ""], **given, told="a line\n", seconds=PATIENCE_SECONDS
+    )
     assert (code, out) == (begun.returncode, begun.stdout)
     # A traceback leads through how it was started.
     assert (err.splitlines()[:2], err.splitlines()[-1:]) == (

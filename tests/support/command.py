@@ -98,22 +98,29 @@ class Machine:
         env: Mapping[str, str] | None = None,
         cwd: Path | None = None,
         umask: int = -1,
-        anew: bool = False,
+        told: str = "",
     ) -> Ran:
         """Call the command and wait for its end. It never shows a traceback, and with --json prints JSON alone.
 
-        It is a fork of a process that has loaded it already; ``anew`` starts an interpreter, for what a fork does not
-        show (see preloaded.py). What the environment tells the interpreter itself is always told to a new one.
+        ``told`` is what it finds on its standard input. It is a fork of a process that has loaded it already, except
+        where the environment tells the interpreter itself something (see preloaded.py).
         """
         environment = self.environment | dict(env or {})
-        if anew or not can_be_forked(environment):
+        if not can_be_forked(environment):
             with self.start(*arguments, env=env, cwd=cwd, umask=umask) as running:
                 return running.wait()
         _, _, module, *words = self.words(*arguments)
         code, out, err = run_forked(
-            module, words, env=environment, cwd=cwd or self.elsewhere, umask=umask, seconds=PATIENCE_SECONDS
+            module, words, env=environment, cwd=cwd or self.elsewhere, umask=umask, told=told, seconds=PATIENCE_SECONDS
         )
         return _checked(Ran(code=code, out=out, err=err), prints_json="--json" in words)
+
+    def run_program(self, program: str | Path, *arguments: str) -> Ran:
+        """Run another program, a file of Python, as the command is run."""
+        code, out, err = run_forked(
+            str(program), arguments, env=self.environment, cwd=self.elsewhere, seconds=PATIENCE_SECONDS
+        )
+        return Ran(code=code, out=out, err=err)
 
     def start(
         self,

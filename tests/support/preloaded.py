@@ -25,6 +25,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -53,21 +54,33 @@ def can_be_forked(environment: Mapping[str, str]) -> bool:
 
 
 def run_forked(
-    module: str, arguments: Sequence[str], *, env: Mapping[str, str], cwd: Path, umask: int = -1, seconds: float
+    program: str,
+    arguments: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: Path,
+    umask: int = -1,
+    told: str = "",
+    seconds: float,
 ) -> tuple[int, str, str]:
-    """Run a module as ``-m`` does, with nothing to read, to its end; returns its exit code and its two outputs.
+    """Run a module as ``-m`` does, or a file of Python, to its end; returns its exit code and its two outputs.
+
+    ``told`` is what it reads on its standard input, which is a file.
 
     Raises:
         TimeoutError: it did not end within so many seconds; it was killed.
     """
+    asked = {"program": program, "arguments": arguments, "environment": dict(env), "cwd": str(cwd), "umask": umask}
     pipes = [os.pipe() for _ in range(3)]
-    theirs = [os.open(os.devnull, os.O_RDONLY), *(given for _, given in pipes)]
-    asked = {"module": module, "arguments": arguments, "environment": dict(env), "cwd": str(cwd), "umask": umask}
-    try:
-        _PARENT.ask(asked, theirs)
-    finally:
-        for descriptor in theirs:
-            os.close(descriptor)
+    with tempfile.TemporaryFile() as standard_input:
+        standard_input.write(told.encode())
+        standard_input.seek(0)
+        theirs = [given for _, given in pipes]
+        try:
+            _PARENT.ask(asked, [standard_input.fileno(), *theirs])
+        finally:
+            for descriptor in theirs:
+                os.close(descriptor)
     out, err, fate = (ours for ours, _ in pipes)
     begun = os.read(fate, 1 << 16)  # the first one waits here until the parent has loaded
     told = {out: bytearray(), err: bytearray(), fate: bytearray(begun)}
@@ -152,8 +165,14 @@ def main() -> None:
     asked = _fork_as_asked(given)
     if asked is not None:
         _become(asked)
+        program: str = asked["program"]
         try:
-            runpy.run_module(asked["module"], run_name="__main__", alter_sys=True)
+            if program.endswith(".py"):
+                sys.path.insert(0, str(Path(program).parent))
+                runpy.run_path(program, run_name="__main__")
+            else:
+                sys.path.insert(0, asked["cwd"])
+                runpy.run_module(program, run_name="__main__", alter_sys=True)
         except SystemExit as ended:
             ending.code = ended.code
             raise
@@ -230,7 +249,7 @@ def _tell_who_ended(fates: dict[int, int]) -> None:
 
 
 def _become(asked: Mapping[str, Any]) -> None:
-    """Set what the interpreter and ``-m`` would have set at the start."""
+    """Set what the interpreter would have set at its start."""
     os.environ.clear()
     os.environ.update(asked["environment"])
     time.tzset()
@@ -238,7 +257,6 @@ def _become(asked: Mapping[str, Any]) -> None:
     if asked["umask"] >= 0:
         os.umask(asked["umask"])
     sys.argv[1:] = asked["arguments"]
-    sys.path.insert(0, asked["cwd"])
     sys.stdin = sys.__stdin__ = _stream(0, "r", sys.stdin.errors)
     sys.stdout = sys.__stdout__ = _stream(1, "w", sys.stdout.errors)
     sys.stderr = sys.__stderr__ = _stream(2, "w", sys.stderr.errors, buffering=1)
