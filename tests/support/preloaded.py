@@ -44,6 +44,13 @@ _LIBRARIES = (
     *("openai.resources.chat", "openai.resources.responses", "tenacity", "sqlite_utils", "zstandard"),
     *("rich.console", "rich.markup", "rich.progress", "rich.table", "rich.text"),
 )
+_PROMPTS = (
+    "From now on always run make lint before you commit.",
+    "In all my projects, never use emojis in commit messages.",
+    "No, use pnpm instead of npm here. What does the build do?",
+    "The tests need a database on port 5433, as we decided. Please fix the failing test, then push it.",
+    "以后提交前总是先跑测试。",
+)
 #: More descriptors than the parent ever holds.
 _MOST_FILES = 1024
 
@@ -193,12 +200,19 @@ class _Ending:
 
 def _load() -> None:
     import memory_pipeline
+    from memory_pipeline.directions import find_directions, gives_direction
+    from memory_pipeline.forget.marks import marks_of
+    from memory_pipeline.redact import redact
 
     for name in _LIBRARIES:
         import_module(name)
     for module in pkgutil.walk_packages(memory_pipeline.__path__, "memory_pipeline."):
         if not module.name.endswith("__main__"):
             import_module(module.name)
+    for text in _PROMPTS:  # patterns are compiled when a text first needs them
+        gives_direction(text)
+        find_directions(redact(text).text)
+    marks_of(_PROMPTS, ())
     assert threading.active_count() == 1  # a fork has one thread alone
     gc.collect()
     gc.freeze()  # else each fork copies the memory of all that its collector looks at
