@@ -1,8 +1,24 @@
-"""What holds for all tests: what could not be tested on this machine is said at the end."""
+"""What holds for all tests: where their files lie, and that the end says what could not be tested on this machine."""
 
 from __future__ import annotations
 
+import os
+import shutil
+from pathlib import Path
 from typing import Any
+
+_MEMORY = Path("/dev/shm")
+_ROOM_BYTES = 2 << 30
+_ROOT = "PYTEST_DEBUG_TEMPROOT"
+
+
+def pytest_configure() -> None:
+    """Keep the tests' files in memory where there is room: the program waits for the disk at each file that it writes.
+
+    Whoever names a folder in the variable, or with --basetemp, has them there.
+    """
+    if _MEMORY.is_dir() and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free >= _ROOM_BYTES:
+        os.environ.setdefault(_ROOT, str(_MEMORY))
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

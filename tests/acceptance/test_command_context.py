@@ -46,18 +46,7 @@ def shop(learned: Machine, tmp_path: Path) -> Machine:
 def ask(machine: Machine, *options: str, told: Any = None, cwd: Path | None = None) -> Ran:
     """Call context with something on its standard input: a hook's JSON, or a text as it stands."""
     written = told if isinstance(told, str) else json.dumps(told or {})
-    done = subprocess.run(
-        machine.words("context", *options),
-        input=written,
-        env=machine.environment,
-        cwd=cwd or machine.elsewhere,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=PATIENCE_SECONDS,
-        check=False,
-    )
-    return Ran(code=done.returncode, out=done.stdout, err=done.stderr)
+    return machine.run("context", *options, told=written, cwd=cwd)
 
 
 def start(machine: Machine, thread_id: str = "t1", *, source: str = "startup", **told: Any) -> Ran:

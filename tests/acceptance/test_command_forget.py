@@ -8,9 +8,10 @@ import shutil
 from datetime import timedelta
 from pathlib import Path
 
+import forgetting_runs
 import pytest
 from command import Machine, contents, session
-from forgetting_runs import files_holding, forget_until
+from forgetting_runs import files_holding
 from rollout_logs import thread_id_of
 
 from memory_pipeline.app import App
@@ -317,9 +318,9 @@ def test_a_database_that_is_rebuilt_from_the_logs_brings_nothing_back(copy: Mach
 )
 def test_a_forgetting_killed_at_any_step_is_finished_by_the_next_command(copy: Machine, step: str) -> None:
     """Kill -9 after the tombstones were written costs nothing but time."""
-    config = copy.root / "config.toml"
-    killed = forget_until(config, copy.state, step, ["--match", "quokkalint"], copy.environment)
-    assert killed == -9
+    placed = ("--config", str(copy.root / "config.toml"), "--state-dir", str(copy.state))
+    killed = copy.run_program(forgetting_runs.__file__, *placed, "--at", step, "--match", "quokkalint")
+    assert killed.code == -9
     assert copy.run("memory", "list", "--json").code == 0
     assert files_holding(copy.state, "quokkalint") == []
     assert copy.run("run", "--json").document["phase2"]["outcome"] == "no_changes"

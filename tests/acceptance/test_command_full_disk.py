@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from datetime import timedelta
 
 import pytest
-from command import Machine, contents, session, wait_until
+from command import Machine, Ran, contents, session, wait_until
 
 #: Files may not grow beyond a size: every write past it is refused, as on a full disk, to whichever file it goes.
 _LIMITED = """
@@ -24,11 +22,10 @@ _AT_ONCE = {"backoff_base_seconds": 0, "lease_seconds": 1}
 FIRST, SECOND = "Always run make lint before you commit", "From now on, never push to main without asking me"
 
 
-def _run_limited(machine: Machine, limit: int, *arguments: str) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, "-c", _LIMITED, str(limit), "--config", str(machine.root / "config.toml"), *arguments]
-    return subprocess.run(
-        words, env=machine.environment, cwd=machine.elsewhere, capture_output=True, text=True, check=False, timeout=60
-    )
+def _run_limited(machine: Machine, limit: int, *arguments: str) -> Ran:
+    program = machine.root / "limited.py"
+    program.write_text(_LIMITED, encoding="utf-8")
+    return machine.run_program(program, str(limit), "--config", str(machine.root / "config.toml"), *arguments)
 
 
 @pytest.mark.parametrize("limit", [0, 700, 2_000, 20_000, 70_000, 150_000, 260_000])
@@ -40,11 +37,11 @@ def test_wherever_the_space_ends_nothing_is_lost(machine: Machine, limit: int) -
     before = contents(machine.memories)
     session(2, SECOND + ".", age=timedelta(days=1)).write(machine.codex)
     ran = _run_limited(machine, limit, "run")
-    assert ran.returncode in (0, 1)
-    assert "Traceback" not in ran.stderr
-    assert "internal error" not in ran.stderr
-    if ran.returncode:
-        assert ran.stderr.strip()
+    assert ran.code in (0, 1)
+    assert "Traceback" not in ran.err
+    assert "internal error" not in ran.err
+    if ran.code:
+        assert ran.err.strip()
     after = contents(machine.memories)
     if SECOND not in machine.handbook():
         assert {name: after.get(name) for name in before} == before
@@ -63,7 +60,7 @@ def test_a_first_start_without_space_says_so(machine: Machine, limit: int) -> No
     machine.configure(phase1=_AT_ONCE)
     session(1, FIRST + ".").write(machine.codex)
     ran = _run_limited(machine, limit, "run")
-    assert ran.returncode == 1
-    assert "memory.db" in ran.stderr
+    assert ran.code == 1
+    assert "memory.db" in ran.err
     assert machine.run("run").code == 0
     assert FIRST in machine.handbook()

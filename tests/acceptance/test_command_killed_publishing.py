@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -166,10 +164,8 @@ def _copy(machine: Machine, state: Path) -> Path:
 
 def _consolidate_until(machine: Machine, state: Path, step: str) -> None:
     words = ("--config", str(machine.root / "config.toml"), "--state-dir", str(state), "--at", step)
-    killed = subprocess.run(
-        [sys.executable, killed_consolidation.__file__, *words], env=machine.environment, check=False, timeout=30
-    )
-    assert killed.returncode == -9
+    killed = machine.run_program(killed_consolidation.__file__, *words)
+    assert killed.code == -9
 
 
 def _check_files_are_whole(before: dict[str, bytes], workspace: Path) -> None:

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from preloaded import can_be_forked, run_forked
 from rollout_logs import CodexSession, thread_id_of
 
 COMMAND = (sys.executable, "-m", "memory_pipeline")
@@ -91,11 +92,34 @@ class Machine:
         return self._config
 
     def run(
-        self, *arguments: str, env: Mapping[str, str] | None = None, cwd: Path | None = None, umask: int = -1
+        self,
+        *arguments: str,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        umask: int = -1,
+        told: str = "",
     ) -> Ran:
-        """Call the command and wait for its end. It never shows a traceback, and with --json prints JSON alone."""
-        with self.start(*arguments, env=env, cwd=cwd, umask=umask) as running:
-            return running.wait()
+        """Call the command and wait for its end. It never shows a traceback, and with --json prints JSON alone.
+
+        ``told`` is what it finds on its standard input. It is a fork of a process that has loaded it already, except
+        where the environment tells the interpreter itself something (see preloaded.py).
+        """
+        environment = self.environment | dict(env or {})
+        if not can_be_forked(environment):
+            with self.start(*arguments, env=env, cwd=cwd, umask=umask) as running:
+                return running.wait()
+        _, _, module, *words = self.words(*arguments)
+        code, out, err = run_forked(
+            module, words, env=environment, cwd=cwd or self.elsewhere, umask=umask, told=told, seconds=PATIENCE_SECONDS
+        )
+        return _checked(Ran(code=code, out=out, err=err), prints_json="--json" in words)
+
+    def run_program(self, program: str | Path, *arguments: str) -> Ran:
+        """Run another program, a file of Python, as the command is run."""
+        code, out, err = run_forked(
+            str(program), arguments, env=self.environment, cwd=self.elsewhere, seconds=PATIENCE_SECONDS
+        )
+        return Ran(code=code, out=out, err=err)
 
     def start(
         self,
@@ -106,7 +130,7 @@ class Machine:
         out: int = subprocess.PIPE,
         err: int = subprocess.PIPE,
     ) -> Running:
-        """Call the command and leave it running; leaving its context kills it if it still is.
+        """Call the command in an interpreter of its own and leave it running; leaving its context kills it if it is.
 
         ``out`` and ``err`` are the descriptors that it writes to; what it writes there is not read here.
         """
@@ -177,11 +201,8 @@ class Running:
     def wait(self, seconds: float = PATIENCE_SECONDS) -> Ran:
         """Wait for its end, at most ``seconds``."""
         out, err = self._running.communicate(timeout=seconds)
-        err = err or ""
-        assert "Traceback" not in err, err
-        if self._prints_json and self._running.returncode >= 0:
-            json.loads(out)
-        return Ran(code=self._running.returncode, out=out or "", err=err)
+        ran = Ran(code=self._running.returncode, out=out or "", err=err or "")
+        return _checked(ran, prints_json=self._prints_json)
 
     def send(self, number: signal.Signals) -> None:
         """Send it a signal."""
@@ -200,6 +221,13 @@ class Running:
             self._running.kill()
         with contextlib.suppress(ValueError):  # its output was read already
             self._running.communicate()
+
+
+def _checked(ran: Ran, *, prints_json: bool) -> Ran:
+    assert "Traceback" not in ran.err, ran.err
+    if prints_json and ran.code >= 0:
+        json.loads(ran.out)
+    return ran
 
 
 def session(number: int, *prompts: str, age: timedelta = timedelta(days=2), **fields: Any) -> CodexSession:

@@ -11,9 +11,6 @@ from __future__ import annotations
 import argparse
 import os
 import signal
-import subprocess
-import sys
-from collections.abc import Iterable
 from pathlib import Path
 
 from memory_pipeline.app import App
@@ -29,12 +26,6 @@ def files_holding(folder: Path, *words: str) -> list[str]:
         for path in folder.rglob("*")
         if path.is_file() and any(word in path.read_bytes().lower() for word in wanted)
     )
-
-
-def forget_until(config: Path, state: Path, step: str, selector: Iterable[str], environment: dict[str, str]) -> int:
-    """Forget in a process that dies once ``step`` is done; returns how it ended."""
-    words = (sys.executable, __file__, "--config", str(config), "--state-dir", str(state), "--at", step, *selector)
-    return subprocess.run(words, env=environment, check=False, timeout=60).returncode
 
 
 def main() -> int:
