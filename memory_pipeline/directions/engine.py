@@ -84,6 +84,11 @@ _ONLY_ASKS = Lazy(
 )
 
 
+def forget_what_was_found() -> None:
+    """Ask every text anew: after other weights were chosen."""
+    _find.cache_clear()
+
+
 @lru_cache(maxsize=128)
 def _find(text: str, by_patterns_alone: bool) -> tuple[Direction, ...]:
     company = Company(tuple(sentences(own_words(text))))

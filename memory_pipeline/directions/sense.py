@@ -12,7 +12,7 @@ import math
 import re
 import zlib
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 
 from memory_pipeline.directions import chinese_plain, english, english_words
@@ -43,10 +43,22 @@ def telling_words(masked: str) -> int:
 _SCALE = 32.0
 
 
-@cache
+def use_weights(packed: bytes | None) -> None:
+    """Judge by other weights from now on, or with None by the packaged ones: to cross-validate what is learnt."""
+    _chosen.clear()
+    if packed is not None:
+        _chosen.append(zlib.decompress(packed))
+    sense.cache_clear()
+
+
+_chosen: list[bytes] = []
+
+
 def _weights() -> bytes:
-    """The learnt weights, one byte each, 128 being none; read when a clause is first judged."""
-    return zlib.decompress(_WEIGHTS.read_bytes())
+    """The weights, one byte each, 128 being none; the packaged ones are read when a clause is first judged."""
+    if not _chosen:
+        _chosen.append(zlib.decompress(_WEIGHTS.read_bytes()))
+    return _chosen[0]
 
 
 def buckets(masked: str) -> list[int]:
