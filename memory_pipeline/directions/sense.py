@@ -195,13 +195,20 @@ _TOPICS = {
         display sort filter parse validate print log measure profile reproduce restart reset continue finish start
         draft translate
         summarise summarize compare list set turn bring clean clear copy hook wire wrap tidy simplify style swap
-        toggle adapt
+        toggle adapt delegate survey explore inspect assess enumerate inventory audit map trace outline sketch prototype
+        scaffold stub brainstorm research weigh evaluate estimate analyse analyze dig poke walk spin ping hold hand grab
+        chase narrow spot-check double-check recheck verify count inspect browse skim scan fetch collect gather crawl
+        tabulate plot render benchmark bisect cherry-pick squash stash tag ship rollback resolve restore retry archive
+        backfill seed populate migrate port drop truncate wipe purge kill drain scale throttle cap clamp pad trim strip
+        annotate highlight align centre center resize crop rotate embed inline unwrap flatten nest reorder shuffle
+        deduplicate merge combine join append prepend insert inject attach detach bind mount expose publish
         """,
     "trouble": """
         error fail failing failed crash crashed hang slow broken wrong bug issue problem leak timeout duplicate
         missing red flaky
         exception stuck warning conflict complaint typo blank empty corrupt invalid 404 500 ugly weird strange flicker
-        breaks broke crashes hangs loses lost
+        breaks broke crashes hangs loses lost dies died dead freezes frozen lags lagging 502 503 504 oom outage down
+        vanishes vanished disappears disappeared stale garbled doubled deadlock
         """,
     "product": """
         button page modal user form cart customer admin header footer sidebar menu dialog table column row field
