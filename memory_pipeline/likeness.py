@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from memory_pipeline.changes import change_in
+from memory_pipeline.rivals import FAMILY_OF, ONE_OF
 from memory_pipeline.slots import exclude_each_other, settle_one_slot, settled_by
 
 
@@ -111,7 +112,7 @@ def signature(text: str) -> frozenset[str]:
     """Return cheap keys of a statement. Two that are the same, or contradict, share at least one of them."""
     reading = _read(text)
     words = reading.words
-    keys = {f"use:{_FAMILY_OF[word]}" for word in words if word in _FAMILY_OF}
+    keys = {f"use:{FAMILY_OF[word]}" for word in words if word in FAMILY_OF}
     settled = settled_by(text)
     if settled is not None:
         keys.add(f"slot:{settled.slot}")
@@ -147,7 +148,7 @@ def close_keys(text: str) -> CloseKeys:
 
 
 def _sort_of_value(word: str) -> str:
-    return "number" if _NUMBER.fullmatch(word) else _FAMILY_OF.get(word, "")
+    return "number" if _NUMBER.fullmatch(word) else FAMILY_OF.get(word, "")
 
 
 def code_in(text: str) -> frozenset[str]:
@@ -203,53 +204,8 @@ class _Reading:
     bounds: bool  # a bound stands in it: "at most", "longer than"
 
 
-_FAMILIES = {
-    "javascript packages": "npm pnpm yarn bun",
-    "python packages": "pip uv poetry pipenv conda pdm",
-    "python tests": "pytest unittest nose",
-    "javascript tests": "jest vitest mocha ava jasmine",
-    "python style": "black yapf autopep8",
-    "python lint": "flake8 pylint ruff",
-    "javascript style": "prettier biome dprint standardjs",
-    "indentation": "tab space 空格 制表符",
-    "quotes": "single double 单引号 双引号",
-    "history": "rebase merge",
-    "database": "postgres postgresql mysql sqlite mongodb mariadb cockroachdb",
-    "containers": "docker podman",
-    "shell": "bash zsh fish",
-    "modules": "cjs esm commonjs",
-    "names": "camelcase snakecase snake_case kebab-case 驼峰 下划线",
-    "language": "english chinese german french spanish japanese 英文 中文 英语",
-    "theme": "dark light",
-    "python http": "requests httpx aiohttp urllib urllib3 pycurl",
-    "type check": "mypy pyright",
-    "bundler": "webpack vite rollup esbuild parcel",
-    "spelling": "british american",
-    "weekday": "monday tuesday wednesday thursday friday saturday sunday",
-    "hosting": "aws gcp azure hetzner digitalocean heroku 阿里云 腾讯云",
-    "code hosting": "github gitlab bitbucket gitea",
-    "continuous integration": "jenkins travis circleci teamcity",
-    "frontend": "react vue svelte angular",
-    "store in the browser": "redux zustand pinia vuex mobx jotai",
-    "broker": "kafka rabbitmq sqs nats",
-    "python web": "flask fastapi django",
-    "python logging": "structlog loguru logbook eliot",
-    "javascript logging": "winston pino bunyan log4js",
-    "python validation": "pydantic marshmallow cerberus voluptuous",
-    "javascript validation": "zod yup joi valibot",
-    "python templates": "jinja2 mako chameleon genshi",
-    "task runner": "tox nox invoke taskfile",
-    "dates in javascript": "moment dayjs luxon date-fns",
-    "javascript orm": "prisma typeorm sequelize drizzle",
-    "tests in the browser": "cypress playwright selenium",
-    "monorepo": "nx turborepo lerna",
-    "styles": "tailwind bootstrap sass",
-}
-#: Of these a project uses one: whoever names another says that it took its place.
-_ONE_OF = frozenset(_FAMILIES) - {"quotes", "names", "language", "theme", "weekday", "modules", "shell", "indentation"}
-_FAMILY_OF = {tool: family for family, tools in _FAMILIES.items() for tool in tools.split()}
 #: Tools, languages, styles and the like that are known by name, in folded case.
-KNOWN_TOOLS = frozenset(_FAMILY_OF)
+KNOWN_TOOLS = frozenset(FAMILY_OF)
 
 _STOP_WORDS = """
 a an the to of and or but so as at by it its is are be been am was were will would shall should must need
@@ -387,7 +343,7 @@ def _forbidden(match: re.Match[str]) -> str:
 
 def _words(token: str) -> tuple[str, ...]:
     if _CJK.fullmatch(token):
-        if token in _FAMILY_OF or len(token) < 3:
+        if token in FAMILY_OF or len(token) < 3:
             return (token,)
         return tuple(token[index : index + 2] for index in range(len(token) - 1))
     if _is_exact(token):
@@ -397,10 +353,10 @@ def _words(token: str) -> tuple[str, ...]:
 
 def _stem(word: str) -> str:
     """Cut the commonest English endings, so that "commits" and "committing" meet."""
-    if word in _FAMILY_OF or len(word) < 4 or not word.isascii():
+    if word in FAMILY_OF or len(word) < 4 or not word.isascii():
         return word
     word = word.removesuffix("'s")
-    if word.removesuffix("s") in _FAMILY_OF:
+    if word.removesuffix("s") in FAMILY_OF:
         return word.removesuffix("s")
     for ending, least in (("ing", 3), ("ed", 3), ("es", 4), ("s", 3)):
         stem = word.removesuffix(ending)
@@ -420,7 +376,7 @@ def _is_exact(word: str) -> bool:
     return (
         any(character.isdigit() for character in word)
         or any(character in "./_-:@+#=*" for character in word)
-        or word in _FAMILY_OF
+        or word in FAMILY_OF
     )
 
 
@@ -478,8 +434,8 @@ def _takes_the_place(new: _Reading, old: _Reading) -> bool:
         return False
     if old.asked - dropped <= new.asked:
         return True  # nothing else is said
-    family = {_FAMILY_OF.get(word) for word in dropped}
-    return None not in family and {_FAMILY_OF.get(word) for word in new.asked} == family
+    family = {FAMILY_OF.get(word) for word in dropped}
+    return None not in family and {FAMILY_OF.get(word) for word in new.asked} == family
 
 
 #: Whoever says so tells of a change, and not merely of two things of which one is better.
@@ -545,8 +501,8 @@ def _is_exchanged(first: _Reading, second: _Reading) -> bool:
         return False
     if _NUMBER.fullmatch(old) and _NUMBER.fullmatch(new):
         return bool(common)
-    family = _FAMILY_OF.get(old)
-    return family is not None and family == _FAMILY_OF.get(new) and not {old, new} & (first.refused | second.refused)
+    family = FAMILY_OF.get(old)
+    return family is not None and family == FAMILY_OF.get(new) and not {old, new} & (first.refused | second.refused)
 
 
 def _announces_the_end(text: str, old: _Reading) -> bool:
@@ -587,7 +543,7 @@ def _from_the_choice_on(text: str) -> str:
         return text
     for joint in reversed([*_JOINT.finditer(text)]):
         before = _read(text[: joint.start()])
-        if not any(_FAMILY_OF.get(word) in _ONE_OF for word in before.words):
+        if not any(FAMILY_OF.get(word) in ONE_OF for word in before.words):
             return text[joint.end() :]
     return text
 
@@ -603,8 +559,8 @@ _LIMITS = re.compile(
 
 def _chosen(reading: _Reading) -> _Choice | None:
     """What a statement chooses, when that is all it says: its other words are few, and none limits where it holds."""
-    tools = frozenset(word for word in reading.words if _FAMILY_OF.get(word) in _ONE_OF)
-    families = {_FAMILY_OF[word] for word in tools}
+    tools = frozenset(word for word in reading.words if FAMILY_OF.get(word) in ONE_OF)
+    families = {FAMILY_OF[word] for word in tools}
     meant = frozenset(word for family in families for word in _MEANT_FOR.get(family, ()))
     if len(families) != 1 or tools <= reading.refused or _SOMEWHERE.search(reading.plain):
         return None

@@ -145,7 +145,7 @@ UNSURE = Lazy(
     r"|或许|是不是|要不要|如果总是"
 )
 ASKS = Lazy(
-    r"(?:why|what(?! i (?:really )?(?:don't|do not|never|want|need|like))|how(?! (?:often|many times) [^,]+,)|where|who|whose|which"
+    r"(?:why(?! (?:do|are|did) you (?:keep|always|still)\b[^,]*,)|what(?! i (?:really )?(?:don't|do not|never|want|need|like))|how(?! (?:often|many times) [^,]+,)|where|who|whose|which"
     r"|is(?! (?:better|not possible|forbid\w+|not allowed|important|necessary|easier|good if|prohibited))"
     r"|are|was|were|does|did|has|had|isn't|aren't|don't you|doesn't|didn't"
     r"|do (?:you|we|i|they)|have (?:you|we|i)|should (?:i|we|it|you)|shall (?:i|we)|can i|could i|may i"
