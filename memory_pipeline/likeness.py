@@ -78,6 +78,8 @@ def contradicts(a: str, b: str) -> bool:
     one, other = _choice_in(a), _choice_in(b)
     if one is not None and other is not None and one.family == other.family:
         return one.chosen != other.chosen
+    if _turns_away_from(one, b) or _turns_away_from(other, a):
+        return True
     if _announces_the_end(a, second) or _announces_the_end(b, first):
         return True
     return _is_turned_round(first, second) or _is_exchanged(first, second)
@@ -89,7 +91,9 @@ def choose_otherwise(a: str, b: str) -> bool:
     What they say of circumstances limits neither: "whenever you'd take npm, take pnpm".
     """
     one, other = _choice_in(a), _choice_in(b)
-    return one is not None and other is not None and one.family == other.family and one.chosen != other.chosen
+    if one is not None and other is not None and one.family == other.family:
+        return one.chosen != other.chosen
+    return _turns_away_from(one, b) or _turns_away_from(other, a)
 
 
 def same_condition(a: str, b: str) -> bool:
@@ -529,6 +533,7 @@ _COUNTED = frozenset(_COUNTED_WORDS.split())
 class _Choice:
     family: str
     chosen: frozenset[str]  # more than one where the words don't tell which of them gives way
+    left: frozenset[str]  # what it turns away from
 
 
 @lru_cache(maxsize=4096)
@@ -562,7 +567,9 @@ def _chosen(reading: _Reading) -> _Choice | None:
     tools = frozenset(word for word in reading.words if FAMILY_OF.get(word) in ONE_OF)
     families = {FAMILY_OF[word] for word in tools}
     meant = frozenset(word for family in families for word in _MEANT_FOR.get(family, ()))
-    if len(families) != 1 or tools <= reading.refused or _SOMEWHERE.search(reading.plain):
+    gives_way = _matching(_LEAVES, reading.plain, tools)
+    refused = frozenset() if reading.plain.startswith("instead-of") else reading.refused  # "instead of npm we have bun"
+    if len(families) != 1 or tools <= refused or _SOMEWHERE.search(reading.plain):
         return None
     # "whenever you'd take npm, take pnpm"
     replaces = _WHENEVER.search(reading.plain) and tools & reading.place and tools & reading.asked
@@ -575,13 +582,34 @@ def _chosen(reading: _Reading) -> _Choice | None:
     ]
     if len(others) > _MOST_OTHER_WORDS or any(map(_is_exact, others)):
         return None
-    left = (reading.refused & tools) or (replaces and tools & reading.place) or _matching(_LEAVES, reading.plain, tools)
+    left = (refused & tools) or (replaces and tools & reading.place) or gives_way
     chosen = (tools - left) or tools
     if len(chosen) > 1:
         chosen = _matching(_ENTERS, reading.plain, chosen) or chosen
-    return _Choice(family=families.pop(), chosen=chosen)
+    return _Choice(family=families.pop(), chosen=chosen, left=tools - chosen)
 
 
+def _turns_away_from(choice: _Choice | None, text: str) -> bool:
+    """Whether a choice gives up what another statement is for, however much that says around it.
+
+    It must be about tools of that one use alone, hold anywhere, and not name what comes instead.
+    """
+    if choice is None or not choice.left or len(choice.chosen) > 1 or code_in(text):
+        return False
+    told = _read(text)
+    tools = frozenset(word for word in told.words if FAMILY_OF.get(word) in ONE_OF)
+    if {FAMILY_OF[word] for word in tools} != {choice.family} or tools & choice.chosen:
+        return False
+    refused = told.refused if tools - told.refused else frozenset()  # a person who uses none of them says so otherwise
+    if not (tools & choice.left) - refused or _SOMEWHERE.search(_BUT_FOR.sub("", told.plain)):
+        return False
+    others = told.words - tools
+    return len(others) <= _MOST_WORDS_AROUND and not any(map(_is_exact, others))
+
+
+_BUT_FOR = re.compile(r"除了[^，,]{1,12}[，,]|\b(?:except|apart from|but for|other than) [^,]*")
+#: A longer statement says more than which tool is used: that must not be lost with it.
+_MOST_WORDS_AROUND = 10
 _WHENEVER = re.compile(r"\b(?:when|whenever|where|wherever|if)\b")
 _SOMEWHERE = re.compile(
     r"测试|线上|生产|前端|后端|脚本|本地|开发环境|服务里|模块"
@@ -665,9 +693,12 @@ _LEAVES = (
     r"(?:\b(?:from|than|over|replaced|replace|replaces|dropped|drop|ditch|ditched|forget|left|leave"
     r"|leaving|retired|removed|away from"
     r"|no more|no longer|off|(?:rid|out|sick|tired|think|instead) of|(?:goodbye|farewell|bye) to|about|instead-of"
-    r"|using|used|scrap|scratch|scrapped|done with|through with)"
-    r"|从|把|代替|替代|取代|替换|弃用|淘汰|放弃|之前说的)\s*{tool}\b"
+    r"|using|used|scrap|scratch|scrapped|done with|through with|gave up on|given up on|giving up|moved on from"
+    r"|away with|swapped|remark about|we said|i said|i told you|reverted from)"
+    r"|从|把|(?:代替|替代|取代|替换|弃用|淘汰|放弃|废弃|停用|忘掉|忘了|刚才说|之前说)(?:了|掉|的)?)\s*{tool}\b"
     r"|\b{tool}\s*(?:(?:is|was|has been|turned|got|are)\b[\w ]{{0,20}}\b(?:gone|out|history|deprecated"
     r"|dropped|dead|retired|banned"
-    r"|removed|badly|over|ended|replaced)|dont|不用了|作废|弃用|淘汰|已经不用|去掉|不能用|早就)"
+    r"|removed|badly|over|ended|replaced|outdated|obsolete)|dont|不用了|作废|弃用|淘汰|已经不用|去掉|不能用|早就"
+    r"|(?:is|are|was|were) no longer|(?:any ?more|support|setup|days|goes away|did not work|didnt work|→|=>|->)"
+    r"|(?:已经?)?(?:下线|废弃|停用|退役|被换|不再)|不 ?support|(?:已经 ?)?deprecated|(?:太|不)\S{{1,3}}，|(?:全)?换成|换掉)"
 )

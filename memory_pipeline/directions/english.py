@@ -52,7 +52,7 @@ LEAD = Lazy(
       | no(?=[,.!:—–-]|\s+(?:use|don't|do|i|it|it's|we|the|that|that's|you|please|not|let's)\b)|nope|nah|wrong|wait|now
       | to\ be\ clear|(?:once\ and\ for\ all|as\ a\ rule|in\ general)(?=:)|fyi|heads[-\ ]up|note\ that|house\ rules?
           |(?:and\ )?for\ (?:the\ )?(?:future|reference|context)|as\ (?:usual|always)|new\ rule|general\ rule|hint
-          |tip|instead
+          |tip|instead(?!\ of)
       | (?:can|could|would|will)\ (?:you|we)(?:\ maybe)?
       | is\ it\ (?:ok|okay|fine|alright)\ if\ you | haha+ | lol | h+m+ | context | background | for\ info | info | sorry
       | (?:a\ )?heads\ up\ that | hang\ on | hold\ on | basically | alright | um+ | uh+ | oh | ah+ | sooo* | apparently
