@@ -68,7 +68,7 @@ class Occasion(Enum):
 
 
 class Asked(NamedTuple):
-    """Who asks for context, and for what. Named tuples here, for what has no fields to check."""
+    """Who asks for context, and for what. Named tuples here: each dataclass takes half a millisecond to make."""
 
     cwd: str  # "" where the caller names the project itself
     task: str = ""
