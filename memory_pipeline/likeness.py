@@ -14,6 +14,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from memory_pipeline.changes import change_in
+from memory_pipeline.rivals import FAMILY_OF, ONE_OF
 from memory_pipeline.slots import exclude_each_other, settle_one_slot, settled_by
 from memory_pipeline.values import value_told
 
@@ -80,6 +81,8 @@ def contradicts(a: str, b: str) -> bool:
     one, other = _choice_in(a), _choice_in(b)
     if one is not None and other is not None and one.family == other.family:
         return one.chosen != other.chosen
+    if _turns_away_from(one, b) or _turns_away_from(other, a):
+        return True
     if _announces_the_end(a, second) or _announces_the_end(b, first) or _values_anew(a, b):
         return True
     return _is_turned_round(first, second) or _is_exchanged(first, second)
@@ -91,7 +94,9 @@ def choose_otherwise(a: str, b: str) -> bool:
     What they say of circumstances limits neither: "whenever you'd take npm, take pnpm".
     """
     one, other = _choice_in(a), _choice_in(b)
-    return one is not None and other is not None and one.family == other.family and one.chosen != other.chosen
+    if one is not None and other is not None and one.family == other.family:
+        return one.chosen != other.chosen
+    return _turns_away_from(one, b) or _turns_away_from(other, a)
 
 
 def same_condition(a: str, b: str) -> bool:
@@ -114,7 +119,7 @@ def signature(text: str) -> frozenset[str]:
     """Return cheap keys of a statement. Two that are the same, or contradict, share at least one of them."""
     reading = _read(text)
     words = reading.words
-    keys = {f"use:{_FAMILY_OF[word]}" for word in words if word in _FAMILY_OF}
+    keys = {f"use:{FAMILY_OF[word]}" for word in words if word in FAMILY_OF}
     settled = settled_by(text)
     if settled is not None:
         keys.add(f"slot:{settled.slot}")
@@ -153,7 +158,7 @@ def close_keys(text: str) -> CloseKeys:
 
 
 def _sort_of_value(word: str) -> str:
-    return "number" if _NUMBER.fullmatch(word) else _FAMILY_OF.get(word, "")
+    return "number" if _NUMBER.fullmatch(word) else FAMILY_OF.get(word, "")
 
 
 def code_in(text: str) -> frozenset[str]:
@@ -207,53 +212,8 @@ class _Reading(Struct, frozen=True, kw_only=True):
     bounds: bool  # a bound stands in it: "at most", "longer than"
 
 
-_FAMILIES = {
-    "javascript packages": "npm pnpm yarn bun",
-    "python packages": "pip uv poetry pipenv conda pdm",
-    "python tests": "pytest unittest nose",
-    "javascript tests": "jest vitest mocha ava jasmine",
-    "python style": "black yapf autopep8",
-    "python lint": "flake8 pylint ruff",
-    "javascript style": "prettier biome dprint standardjs",
-    "indentation": "tab space 空格 制表符",
-    "quotes": "single double 单引号 双引号",
-    "history": "rebase merge",
-    "database": "postgres postgresql mysql sqlite mongodb mariadb cockroachdb",
-    "containers": "docker podman",
-    "shell": "bash zsh fish",
-    "modules": "cjs esm commonjs",
-    "names": "camelcase snakecase snake_case kebab-case 驼峰 下划线",
-    "language": "english chinese german french spanish japanese 英文 中文 英语",
-    "theme": "dark light",
-    "python http": "requests httpx aiohttp urllib urllib3 pycurl",
-    "type check": "mypy pyright",
-    "bundler": "webpack vite rollup esbuild parcel",
-    "spelling": "british american",
-    "weekday": "monday tuesday wednesday thursday friday saturday sunday",
-    "hosting": "aws gcp azure hetzner digitalocean heroku 阿里云 腾讯云",
-    "code hosting": "github gitlab bitbucket gitea",
-    "continuous integration": "jenkins travis circleci teamcity",
-    "frontend": "react vue svelte angular",
-    "store in the browser": "redux zustand pinia vuex mobx jotai",
-    "broker": "kafka rabbitmq sqs nats",
-    "python web": "flask fastapi django",
-    "python logging": "structlog loguru logbook eliot",
-    "javascript logging": "winston pino bunyan log4js",
-    "python validation": "pydantic marshmallow cerberus voluptuous",
-    "javascript validation": "zod yup joi valibot",
-    "python templates": "jinja2 mako chameleon genshi",
-    "task runner": "tox nox invoke taskfile",
-    "dates in javascript": "moment dayjs luxon date-fns",
-    "javascript orm": "prisma typeorm sequelize drizzle",
-    "tests in the browser": "cypress playwright selenium",
-    "monorepo": "nx turborepo lerna",
-    "styles": "tailwind bootstrap sass",
-}
-#: Of these a project uses one: whoever names another says that it took its place.
-_ONE_OF = frozenset(_FAMILIES) - {"quotes", "names", "language", "theme", "weekday", "modules", "shell", "indentation"}
-_FAMILY_OF = {tool: family for family, tools in _FAMILIES.items() for tool in tools.split()}
 #: Tools, languages, styles and the like that are known by name, in folded case.
-KNOWN_TOOLS = frozenset(_FAMILY_OF)
+KNOWN_TOOLS = frozenset(FAMILY_OF)
 
 _STOP_WORDS = """
 a an the to of and or but so as at by it its is are be been am was were will would shall should must need
@@ -391,7 +351,7 @@ def _forbidden(match: re.Match[str]) -> str:
 
 def _words(token: str) -> tuple[str, ...]:
     if _CJK.fullmatch(token):
-        if token in _FAMILY_OF or len(token) < 3:
+        if token in FAMILY_OF or len(token) < 3:
             return (token,)
         return tuple(token[index : index + 2] for index in range(len(token) - 1))
     if _is_exact(token):
@@ -401,10 +361,10 @@ def _words(token: str) -> tuple[str, ...]:
 
 def _stem(word: str) -> str:
     """Cut the commonest English endings, so that "commits" and "committing" meet."""
-    if word in _FAMILY_OF or len(word) < 4 or not word.isascii():
+    if word in FAMILY_OF or len(word) < 4 or not word.isascii():
         return word
     word = word.removesuffix("'s")
-    if word.removesuffix("s") in _FAMILY_OF:
+    if word.removesuffix("s") in FAMILY_OF:
         return word.removesuffix("s")
     for ending, least in (("ing", 3), ("ed", 3), ("es", 4), ("s", 3)):
         stem = word.removesuffix(ending)
@@ -424,7 +384,7 @@ def _is_exact(word: str) -> bool:
     return (
         any(character.isdigit() for character in word)
         or any(character in "./_-:@+#=*" for character in word)
-        or word in _FAMILY_OF
+        or word in FAMILY_OF
     )
 
 
@@ -482,8 +442,8 @@ def _takes_the_place(new: _Reading, old: _Reading) -> bool:
         return False
     if old.asked - dropped <= new.asked:
         return True  # nothing else is said
-    family = {_FAMILY_OF.get(word) for word in dropped}
-    return None not in family and {_FAMILY_OF.get(word) for word in new.asked} == family
+    family = {FAMILY_OF.get(word) for word in dropped}
+    return None not in family and {FAMILY_OF.get(word) for word in new.asked} == family
 
 
 #: Whoever says so tells of a change, and not merely of two things of which one is better.
@@ -549,8 +509,8 @@ def _is_exchanged(first: _Reading, second: _Reading) -> bool:
         return False
     if _NUMBER.fullmatch(old) and _NUMBER.fullmatch(new):
         return bool(common)
-    family = _FAMILY_OF.get(old)
-    return family is not None and family == _FAMILY_OF.get(new) and not {old, new} & (first.refused | second.refused)
+    family = FAMILY_OF.get(old)
+    return family is not None and family == FAMILY_OF.get(new) and not {old, new} & (first.refused | second.refused)
 
 
 def _announces_the_end(text: str, old: _Reading) -> bool:
@@ -592,6 +552,7 @@ _COUNTED = frozenset(_COUNTED_WORDS.split())
 class _Choice(Struct, frozen=True, kw_only=True):
     family: str
     chosen: frozenset[str]  # more than one where the words don't tell which of them gives way
+    left: frozenset[str]  # what it turns away from
 
 
 @lru_cache(maxsize=4096)
@@ -606,7 +567,7 @@ def _from_the_choice_on(text: str) -> str:
         return text
     for joint in reversed([*_JOINT.finditer(text)]):
         before = _read(text[: joint.start()])
-        if not any(_FAMILY_OF.get(word) in _ONE_OF for word in before.words):
+        if not any(FAMILY_OF.get(word) in ONE_OF for word in before.words):
             return text[joint.end() :]
     return text
 
@@ -622,10 +583,12 @@ _LIMITS = re.compile(
 
 def _chosen(reading: _Reading) -> _Choice | None:
     """What a statement chooses, when that is all it says: its other words are few, and none limits where it holds."""
-    tools = frozenset(word for word in reading.words if _FAMILY_OF.get(word) in _ONE_OF)
-    families = {_FAMILY_OF[word] for word in tools}
+    tools = frozenset(word for word in reading.words if FAMILY_OF.get(word) in ONE_OF)
+    families = {FAMILY_OF[word] for word in tools}
     meant = frozenset(word for family in families for word in _MEANT_FOR.get(family, ()))
-    if len(families) != 1 or tools <= reading.refused or _SOMEWHERE.search(reading.plain):
+    gives_way = _matching(_LEAVES, reading.plain, tools)
+    refused = frozenset() if reading.plain.startswith("instead-of") else reading.refused  # "instead of npm we have bun"
+    if len(families) != 1 or tools <= refused or _SOMEWHERE.search(reading.plain):
         return None
     # "whenever you'd take npm, take pnpm"
     replaces = _WHENEVER.search(reading.plain) and tools & reading.place and tools & reading.asked
@@ -638,13 +601,34 @@ def _chosen(reading: _Reading) -> _Choice | None:
     ]
     if len(others) > _MOST_OTHER_WORDS or any(map(_is_exact, others)):
         return None
-    left = (reading.refused & tools) or (replaces and tools & reading.place) or _matching(_LEAVES, reading.plain, tools)
+    left = (refused & tools) or (replaces and tools & reading.place) or gives_way
     chosen = (tools - left) or tools
     if len(chosen) > 1:
         chosen = _matching(_ENTERS, reading.plain, chosen) or chosen
-    return _Choice(family=families.pop(), chosen=chosen)
+    return _Choice(family=families.pop(), chosen=chosen, left=tools - chosen)
 
 
+def _turns_away_from(choice: _Choice | None, text: str) -> bool:
+    """Whether a choice gives up what another statement is for, however much that says around it.
+
+    It must be about tools of that one use alone, hold anywhere, and not name what comes instead.
+    """
+    if choice is None or not choice.left or len(choice.chosen) > 1 or code_in(text):
+        return False
+    told = _read(text)
+    tools = frozenset(word for word in told.words if FAMILY_OF.get(word) in ONE_OF)
+    if {FAMILY_OF[word] for word in tools} != {choice.family} or tools & choice.chosen:
+        return False
+    refused = told.refused if tools - told.refused else frozenset()  # a person who uses none of them says so otherwise
+    if not (tools & choice.left) - refused or _SOMEWHERE.search(_BUT_FOR.sub("", told.plain)):
+        return False
+    others = told.words - tools
+    return len(others) <= _MOST_WORDS_AROUND and not any(map(_is_exact, others))
+
+
+_BUT_FOR = re.compile(r"除了[^，,]{1,12}[，,]|\b(?:except|apart from|but for|other than) [^,]*")
+#: A longer statement says more than which tool is used: that must not be lost with it.
+_MOST_WORDS_AROUND = 10
 _WHENEVER = re.compile(r"\b(?:when|whenever|where|wherever|if)\b")
 _SOMEWHERE = re.compile(
     r"测试|线上|生产|前端|后端|脚本|本地|开发环境|服务里|模块"
@@ -728,9 +712,12 @@ _LEAVES = (
     r"(?:\b(?:from|than|over|replaced|replace|replaces|dropped|drop|ditch|ditched|forget|left|leave"
     r"|leaving|retired|removed|away from"
     r"|no more|no longer|off|(?:rid|out|sick|tired|think|instead) of|(?:goodbye|farewell|bye) to|about|instead-of"
-    r"|using|used|scrap|scratch|scrapped|done with|through with)"
-    r"|从|把|代替|替代|取代|替换|弃用|淘汰|放弃|之前说的)\s*{tool}\b"
+    r"|using|used|scrap|scratch|scrapped|done with|through with|gave up on|given up on|giving up|moved on from"
+    r"|away with|swapped|remark about|we said|i said|i told you|reverted from)"
+    r"|从|把|(?:代替|替代|取代|替换|弃用|淘汰|放弃|废弃|停用|忘掉|忘了|刚才说|之前说)(?:了|掉|的)?)\s*{tool}\b"
     r"|\b{tool}\s*(?:(?:is|was|has been|turned|got|are)\b[\w ]{{0,20}}\b(?:gone|out|history|deprecated"
     r"|dropped|dead|retired|banned"
-    r"|removed|badly|over|ended|replaced)|dont|不用了|作废|弃用|淘汰|已经不用|去掉|不能用|早就)"
+    r"|removed|badly|over|ended|replaced|outdated|obsolete)|dont|不用了|作废|弃用|淘汰|已经不用|去掉|不能用|早就"
+    r"|(?:is|are|was|were) no longer|(?:any ?more|support|setup|days|goes away|did not work|didnt work|→|=>|->)"
+    r"|(?:已经?)?(?:下线|废弃|停用|退役|被换|不再)|不 ?support|(?:已经 ?)?deprecated|(?:太|不)\S{{1,3}}，|(?:全)?换成|换掉)"
 )

@@ -34,6 +34,18 @@ def is_asked(sentence: Sentence) -> bool:
     return ASKS.match(masked) is not None or re.search(r"(?:吗|呢|么)[\s.。]*$", masked) is not None
 
 
+def is_question(clause: str) -> bool:
+    """Whether a clause asks by its words alone, without a mark: "which of the two do you prefer", 配置文件在哪里."""
+    return _QUESTION_WORDS.search(clause) is not None
+
+
+_QUESTION_WORDS = Lazy(
+    r"^(?:which|what|who|whose|where|how) (?!i (?:want|need|like)|matters|we (?:want|need))"
+    r"|(?:什么|怎么|为何|哪[里个些儿]?|来着|多少|几个|如何)$|^(?:我们|你们?)?为(?:什么|啥|何)"
+    r"|(?<!不管)(?<!无论)(?<!不论)(?<!没)(?<!有)什么(?!都|也|时候都)|(?:是不是|要不要|能不能|有没有|还是.{1,14}(?:好|合适|呢))$"
+    r"|^一般怎么"
+)
+
 _NOT_POLITE = Lazy(
     r"(?:always|never|really|even|still|actually) (?:reproduce|see|get|rely|be|have|trust|happen|tell if"
     r"|know)\b"

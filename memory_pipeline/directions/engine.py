@@ -10,7 +10,7 @@ from memory_pipeline.directions.company import Company
 from memory_pipeline.directions.english import BARE_CORRECTION, ORDER, TROUBLE
 from memory_pipeline.directions.lazy import Lazy
 from memory_pipeline.directions.marked import marked_directions
-from memory_pipeline.directions.plain import CONFIRMS, confirmed, plain_direction, with_first_half
+from memory_pipeline.directions.plain import CONFIRMS, IS_CUSTOM, confirmed, plain_direction, with_first_half
 from memory_pipeline.directions.sensed import does_not_last, sensed_direction, whole_of
 from memory_pipeline.directions.statement import Direction
 from memory_pipeline.directions.words import Sentence, both_ends, own_words, sentences
@@ -84,6 +84,11 @@ _ONLY_ASKS = Lazy(
 )
 
 
+def forget_what_was_found() -> None:
+    """Ask every text anew: after other weights were chosen."""
+    _find.cache_clear()
+
+
 @lru_cache(maxsize=128)
 def _find(text: str, by_patterns_alone: bool) -> tuple[Direction, ...]:
     company = Company(tuple(sentences(own_words(text))))
@@ -117,7 +122,9 @@ def _known(sentence: Sentence, company: Company, before: Sentence | None, *, cor
     ]
     if marked and not company.specifies(sentence):
         return [with_first_half(marked[0], sentence, company)] if len(marked) == 1 else marked
-    held = confirmed(before) if before is not None and CONFIRMS.match(sentence.masked) else None
+    held = None
+    if before is not None and (CONFIRMS.match(sentence.masked) or IS_CUSTOM.match(sentence.masked)):
+        held = confirmed(before, custom=IS_CUSTOM.match(sentence.masked) is not None)
     if held is not None:
         return [held]
     plain = plain_direction(sentence, company, corrected=corrected)

@@ -52,11 +52,16 @@ LEAD = Lazy(
       | no(?=[,.!:—–-]|\s+(?:use|don't|do|i|it|it's|we|the|that|that's|you|please|not|let's)\b)|nope|nah|wrong|wait|now
       | to\ be\ clear|(?:once\ and\ for\ all|as\ a\ rule|in\ general)(?=:)|fyi|heads[-\ ]up|note\ that|house\ rules?
           |(?:and\ )?for\ (?:the\ )?(?:future|reference|context)|as\ (?:usual|always)|new\ rule|general\ rule|hint
-          |tip|instead
+          |tip|instead(?!\ of)
       | (?:can|could|would|will)\ (?:you|we)(?:\ maybe)?
       | is\ it\ (?:ok|okay|fine|alright)\ if\ you | haha+ | lol | h+m+ | context | background | for\ info | info | sorry
       | (?:a\ )?heads\ up\ that | hang\ on | hold\ on | basically | alright | um+ | uh+ | oh | ah+ | sooo* | apparently
       | turns\ out | anyways? | hey+ | hi+ | yay
+      | how\ (?:often|many\ times)(?:\ [\w']+){0,8}(?=,) | for\ (?:the\ (?:last|second|third|hundredth)\ time|god's\ sake)
+      | (?:this\ is\ |it's\ )?the\ (?:second|third|fourth|last)\ time(?:\ now)?(?=[,.:]) | like\ i\ (?:told|said)[^,:]{0,30}(?=[,:])
+      | (?:i'm\ |i\ am\ )?(?:sick|tired)\ of\ (?:repeating|saying)\ (?:this|it|that)(?=[,:]) | come\ on | update(?=:)
+      | (?:one|a|small|quick|last|another)\ (?:small\ |quick\ )?(?:remark|note|request|favou?r|word|thing)(?=:)
+      | standing\ (?:instruction|order|rule)(?=:) | ugh | argh | ffs | fwiw | pls | plz | plase
       | just\ so\ you\ know | just\ a\ heads\ up(?:\ that)? | small\ thing | nit | like | honestly | seriously
       | (?:as\ )?i\ (?:said|told\ you|already\ said)(?:\ to|\ that|\ before|\ already)?
       | (?:that's|that\ is|this\ is|it's)
@@ -120,7 +125,7 @@ NOW_ONLY = (
     r"|above|below|once)\b"
 )
 TROUBLE = Lazy(
-    r"\b(?<!no )(?:errors?(?! (?:tracker|messages?|codes?|handling|handlers?|types?|class(?:es)?"
+    r"\b(?<!no )(?:errors?(?! (?:tracker|messages?|texts?|strings?|pages?|reports?|codes?|handling|handlers?|types?|class(?:es)?"
     r"|boundar\w+|budget))"
     r"|fail(?:s|ed|ing|ure)?|broken|breaks|crash(?:es|ed|ing)?|exceptions?|traceback|bugs?(?![ -]?fix)"
     r"|doesn't work|hangs?"
@@ -140,12 +145,12 @@ UNSURE = Lazy(
     r"|或许|是不是|要不要|如果总是"
 )
 ASKS = Lazy(
-    r"(?:why|what(?! i (?:really )?(?:don't|do not|never|want|need|like))|how|where|who|whose|which"
+    r"(?:why(?! (?:do|are|did) you (?:keep|always|still)\b[^,]*,)|what(?! i (?:really )?(?:don't|do not|never|want|need|like))|how(?! (?:often|many times) [^,]+,)|where|who|whose|which"
     r"|is(?! (?:better|not possible|forbid\w+|not allowed|important|necessary|easier|good if|prohibited))"
     r"|are|was|were|does|did|has|had|isn't|aren't|don't you|doesn't|didn't"
     r"|do (?:you|we|i|they)|have (?:you|we|i)|should (?:i|we|it|you)|shall (?:i|we)|can i|could i|may i"
     r"|would it"
-    r"|am i|any idea|i wonder)\b|(?:为什么|为啥|怎么|什么|是否|能否|有没有|哪|谁|难道|[他她][们]?[说让]"
+    r"|am i|any idea|i wonder)\b|(?:为什么|为啥|怎么(?!又)|什么|是否|能否|有没有|哪|谁|难道|[他她][们]?[说让]"
     r"|有人说|你还?记得|你(?:总是|老是|又|每次都))"
 )
 POLITE_REQUEST = Lazy(
@@ -153,7 +158,7 @@ POLITE_REQUEST = Lazy(
     r"|sorry|anyway"
     r"|one more thing|quick one)[,!:]? )*(?:(?:can|could|would|will) (?:you|we) |is it (?:ok|okay|possible"
     r"|fine|alright)"
-    r" (?:if you|that you|for you to|to) )(?:please |maybe |kindly |also |just )*"
+    r" (?:if you|that you|for you to|to) |(?:may|can|could) i ask you to )(?:please |maybe |kindly |also |just )*"
 )
 
 # Each is matched where a clause may begin. The order is that of how much they say.

@@ -122,12 +122,21 @@ CONFIRMS = Lazy(
     r" (?:to|for|in) (?:every|all|any|each)|(?:like |as )?(?:always|every time|each time|everywhere"
     r"|without exception|in general|from now on)$|in that order$"
     r"|(?:i|we) (?:need|want|do) (?:this|that|it) (?:every|each|always)|same (?:everywhere|for all)"
-    r"|(?:rewrite|redo|change|adapt|adjust) .*\b(?:that way|accordingly)$|keep that in mind"
+    r"|(?:rewrite|redo|change|adapt|adjust) .*\b(?:that way|accordingly)$|keep that in mind|(?:and )?(?:that's |it's )?(?:decided|settled|final|not optional|non-negotiable)$"
 )
 
 
-def confirmed(sentence: Sentence) -> Direction | None:
-    """A sentence that the next one says holds in general: "raw sql there, ORM elsewhere. that's the line."."""
+#: Says of the sentence before that people work so.
+IS_CUSTOM = Lazy(
+    r"(?:and )?(?:that's|that is|this is) how (?:\w+ ){1,4}(?:works?|do(?:es)? it|rolls?|likes? it)\b|always$"
+)
+
+
+def confirmed(sentence: Sentence, *, custom: bool = False) -> Direction | None:
+    """A sentence that the next one says holds in general: "raw sql there, ORM elsewhere. that's the line.".
+
+    ``custom``: it says that this is how people work; then it may read like a request.
+    """
     masked = sentence.masked
     begin = after_lead(masked, 0, len(masked))
     if (sentence.question and POLITE_REQUEST.search(masked) is None) or len(masked) > _PLAIN_MAX_CHARS:
@@ -136,7 +145,9 @@ def confirmed(sentence: Sentence) -> Direction | None:
     begin = polite.end() if polite else begin
     if not says_enough(masked[begin:], words=3):
         return None
-    if CJK.search(masked) or english_words.TASK.match(masked, begin) or TROUBLE.search(masked):
+    if CJK.search(masked) or TROUBLE.search(masked):
+        return None
+    if english_words.TASK.match(masked, begin) and not custom:
         return None
     return state(sentence, begin, len(masked), kind=EntryKind.PREFERENCE, correction=False)
 

@@ -12,7 +12,7 @@ import math
 import re
 import zlib
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 
 from memory_pipeline.directions import chinese_plain, english, english_words
@@ -43,10 +43,22 @@ def telling_words(masked: str) -> int:
 _SCALE = 32.0
 
 
-@cache
+def use_weights(packed: bytes | None) -> None:
+    """Judge by other weights from now on, or with None by the packaged ones: to cross-validate what is learnt."""
+    _chosen.clear()
+    if packed is not None:
+        _chosen.append(zlib.decompress(packed))
+    sense.cache_clear()
+
+
+_chosen: list[bytes] = []
+
+
 def _weights() -> bytes:
-    """The learnt weights, one byte each, 128 being none; read when a clause is first judged."""
-    return zlib.decompress(_WEIGHTS.read_bytes())
+    """The weights, one byte each, 128 being none; the packaged ones are read when a clause is first judged."""
+    if not _chosen:
+        _chosen.append(zlib.decompress(_WEIGHTS.read_bytes()))
+    return _chosen[0]
 
 
 def buckets(masked: str) -> list[int]:
@@ -183,13 +195,20 @@ _TOPICS = {
         display sort filter parse validate print log measure profile reproduce restart reset continue finish start
         draft translate
         summarise summarize compare list set turn bring clean clear copy hook wire wrap tidy simplify style swap
-        toggle adapt
+        toggle adapt delegate survey explore inspect assess enumerate inventory audit map trace outline sketch prototype
+        scaffold stub brainstorm research weigh evaluate estimate analyse analyze dig poke walk spin ping hold hand grab
+        chase narrow spot-check double-check recheck verify count inspect browse skim scan fetch collect gather crawl
+        tabulate plot render benchmark bisect cherry-pick squash stash tag ship rollback resolve restore retry archive
+        backfill seed populate migrate port drop truncate wipe purge kill drain scale throttle cap clamp pad trim strip
+        annotate highlight align centre center resize crop rotate embed inline unwrap flatten nest reorder shuffle
+        deduplicate merge combine join append prepend insert inject attach detach bind mount expose publish
         """,
     "trouble": """
         error fail failing failed crash crashed hang slow broken wrong bug issue problem leak timeout duplicate
         missing red flaky
         exception stuck warning conflict complaint typo blank empty corrupt invalid 404 500 ugly weird strange flicker
-        breaks broke crashes hangs loses lost
+        breaks broke crashes hangs loses lost dies died dead freezes frozen lags lagging 502 503 504 oom outage down
+        vanishes vanished disappears disappeared stale garbled doubled deadlock
         """,
     "product": """
         button page modal user form cart customer admin header footer sidebar menu dialog table column row field

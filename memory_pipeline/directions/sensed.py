@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from memory_pipeline.directions import chinese_plain, english_words
-from memory_pipeline.directions.clauses import CJK, MEANT_TO_BE_BUILT, SENTENCE_MAX_CHARS, after_lead, is_asked
+from memory_pipeline.directions.clauses import (
+    CJK,
+    MEANT_TO_BE_BUILT,
+    SENTENCE_MAX_CHARS,
+    after_lead,
+    is_asked,
+    is_question,
+)
 from memory_pipeline.directions.company import Company
 from memory_pipeline.directions.english import CORRECTION, ORDER, REPORTED, TROUBLE, UNSURE
 from memory_pipeline.directions.lazy import Lazy
@@ -14,6 +21,7 @@ from memory_pipeline.directions.sense import sense, telling_words
 from memory_pipeline.directions.statement import Direction, says_enough, state
 from memory_pipeline.directions.words import Sentence
 from memory_pipeline.records import EntryKind
+from memory_pipeline.rivals import names_a_tool, names_rivals
 
 #: How sure it must be that a clause lasts. Chosen by cross-validation: see benchmarks/directions/README.md.
 SURE = -0.2
@@ -21,8 +29,11 @@ SURE = -0.2
 SURE_BESIDE_A_REQUEST = 0.3
 #: The same for an order beside a request.
 SURE_OF_AN_ORDER = 0.9
-#: How sure it must be that a clause does not last, for what a pattern found in it not to count.
-SURE_NOT = -0.9
+#: How sure it must be where a tool is named of which a project uses one, and where two rivals are.
+SURE_OF_A_TOOL = -0.5
+SURE_OF_RIVALS = -0.8
+#: How sure it must be that a clause does not last, for what a pattern found in it not to count, "always" or not.
+SURE_NOT = -0.8
 
 #: A rule in two halves may be surer than either of them, by so much.
 _HALVES_MAY_FALL_SHORT_BY = 0.4
@@ -44,7 +55,7 @@ def sensed_direction(sentence: Sentence, company: Company, *, corrected: bool) -
         return None
     begin, end = span
     clause = masked[begin:end]
-    if UNSURE.search(clause) or _OTHERS_SAY.search(clause):
+    if UNSURE.search(clause) or _OTHERS_SAY.search(clause) or _TELLS_A_STORY.search(clause) or is_question(clause):
         return None
     if _HEADS_A_TASK.match(clause) or _DO_IT_NOW.search(clause):
         return None
@@ -92,23 +103,38 @@ _OTHERS_SAY = Lazy(
 )
 
 
+#: What is only imagined, was once so, or is not settled.
+_TELLS_A_STORY = Lazy(
+    r"\b(?:i|we|it|they) (?:might|used to)\b|\b(?:theoretically|in theory|imagine|hypothetically|pretend)\b|let's say"
+    r"|\b(?:was|were) going to\b|how long would|what would happen|long ago$|(?:haven't|have not|not yet) decided"
+    r"|\bonce tried\b|以前用过|曾经|还没(?:决定|想好)|假如|假设|万一"
+)
+
+
 def whole_of(found: Direction, sentence: Sentence) -> Direction:
-    """A direction with the clauses behind it that go on with it: "stop using tox, it's nox now"."""
+    """A direction with the clauses around it that say more of it: "stop using tox, it's nox now"."""
     masked = sentence.masked
     place = sentence.text.find(found.text)
     if place < 0 or found.text.endswith(":"):
         return found
     first, last = place, place + len(found.text)
-    for begin, end in clauses_of(masked):
-        steps = _TELLS_STEPS.match(masked, first, last) is not None
-        goes_on = _goes_on(masked[last:begin], masked[begin:end]) and sense(masked[first:end]) > SURE
-        if begin >= last and (steps or goes_on):
+    clauses = list(clauses_of(masked))
+    for begin, end in clauses:
+        joined = begin < first < end and _JOINED.search(masked, begin, first) is not None
+        if joined and not _is_task(masked[begin:last]) and _belongs(masked[begin:last]):
+            first = begin  # "since the migration it's uv and no longer pip"
+    for begin, end in clauses:
+        if begin >= last and (_TELLS_STEPS.match(masked, first, last) or _goes_on(masked, (first, last), (begin, end))):
             last = end
-    if last == place + len(found.text):
+    for begin, end in reversed(clauses):
+        if end <= first and _leads_up(masked, (begin, end), (first, last)):
+            first = begin
+    if (first, last) == (place, place + len(found.text)):
         return found
     return state(sentence, first, last, kind=found.kind, correction=found.correction) or found
 
 
+_JOINED = Lazy(r"\b(?:and|so|but) $")
 _TELLS_STEPS = Lazy(
     r"(?:to (?!be\b)\w+[\w ]*|(?:the|our|a|an) [\w ]*(?:process|workflow|steps?|procedure|way|recipe)\b[\w ]*"
     r"|\w+ing[\w ]*|when you [\w ]+):"
@@ -118,20 +144,54 @@ _GOES_ON = Lazy(
     r"(?:it's|it is|we're|we are|we have|that's|we|the project|so no more|not|never|only|use|and|no|as"
     r"|except|because|since|in any|any"
     r"|don't|nobody)\b|改用|现在|我们|不|再|最后|然后|而|只|因为"
+    r"|(?:改|换)成"
 )
 
 
-def _goes_on(between: str, clause: str) -> bool:
-    """Whether a clause that follows another in the same breath says more about it, and asks for nothing by itself."""
-    return len(between) <= _LONGEST_JOINT and _GOES_ON.match(clause) is not None and not _is_task(clause)
+def _goes_on(masked: str, told: _Span, then: _Span) -> bool:
+    """Whether a clause that follows in the same breath says more about what is told, and asks for nothing by itself."""
+    clause = masked[slice(*then)]
+    if then[0] - told[1] > _LONGEST_JOINT or is_question(clause):
+        return False
+    if names_rivals(masked[told[0] : then[1]]) and not names_rivals(masked[slice(*told)]):
+        return True  # one of them takes the other's place
+    if _is_task(clause):
+        return False
+    if _GOES_ON.match(clause) is not None:
+        return sense(masked[told[0] : then[1]]) > SURE
+    return _belongs(clause)
 
 
+def _leads_up(masked: str, before: _Span, told: _Span) -> bool:
+    """Whether the clause before what is told belongs to it: it lasts as well, or is what the other points back at."""
+    clause = masked[slice(*before)]
+    if told[0] - before[1] > _LONGEST_JOINT or is_question(clause):
+        return False
+    if _SAYS_SO.match(masked, *told) is not None:
+        return sense(clause) > SURE_NOT
+    if _is_task(clause) or english_words.reports(clause) or _TELLS_A_STORY.search(clause):
+        return False
+    halves = sense(masked[before[0] : told[1]]) > SURE and sense(clause) > SURE - _HALVES_MAY_FALL_SHORT_BY
+    return halves or sense(clause) > SURE
+
+
+def _belongs(clause: str) -> bool:
+    """Whether a clause lasts by itself, and tells of no trouble."""
+    return sense(clause) > SURE and not english_words.reports(clause) and not _TELLS_A_STORY.search(clause)
+
+
+#: Says of what stands before it that it lasts, or points back at it.
+_SAYS_SO = Lazy(
+    r"(?:please )?(?:always|never|everywhere|every time|in general)$|(?:so )?that's (?:how|what|the)\b|(?:so )?that one$"
+    r"|nobody|i said|we switched|(?:以后|一直|每次|都|我们|我|大家)*(?:都|就)?(?:是)?这样|.{0,6}(?:一直|都)用(?:它|这个)$"
+    r"|.{0,12}别再用|我一向|(?:以后|下次|千万|请|你)*(?:别|不要|不许)(?:再)?这样"
+)
 _LONGEST_JOINT = 6
 
 
 def does_not_last(masked: str) -> bool:
-    """Whether a clause sounds so much like the moment that no pattern makes it last; a plain "always" does."""
-    return sense(masked) < SURE_NOT and english_words.LASTS.search(masked) is None
+    """Whether a clause sounds so much like the moment that no pattern makes it last."""
+    return sense(masked) < SURE_NOT
 
 
 def _lasting_span(masked: str, *, beside_a_request: bool, in_spec: bool) -> _Span | None:
@@ -152,7 +212,14 @@ def _lasting_span(masked: str, *, beside_a_request: bool, in_spec: bool) -> _Spa
     if not runs:
         return None
     first, last = max(runs, key=lambda run: clauses[run[1]][1] - clauses[run[0]][0])
+    if last + 1 < len(clauses) and _SCENE_ALONE.fullmatch(masked, clauses[first][0], clauses[last][1]):
+        last += 1  # the circumstances alone lay nothing down
     return clauses[first][0], clauses[last][1]
+
+
+_SCENE_ALONE = Lazy(
+    r"(?:if|when|whenever|before|after|unless|while|as long as|wherever|whatever) [^,]+|如果[^，]+|[^，]+的时候"
+)
 
 
 def _lasts(clause: str, *, beside_a_request: bool, in_spec: bool) -> bool:
@@ -161,9 +228,11 @@ def _lasts(clause: str, *, beside_a_request: bool, in_spec: bool) -> bool:
     value = sense(clause)
     if beside_a_request and not CJK.search(clause) and ORDER.match(clause) and not english_words.LASTS.search(clause):
         return value > SURE_OF_AN_ORDER
+    if names_rivals(clause):
+        return value > SURE_OF_RIVALS
     if in_spec or points or (beside_a_request and not says_enough(clause, words=3)):
         return value > SURE_BESIDE_A_REQUEST
-    return sense(clause) > SURE
+    return value > (SURE_OF_A_TOOL if names_a_tool(clause) else SURE)
 
 
 def clauses_of(masked: str) -> Iterator[_Span]:

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from memory_pipeline.directions import english_words
 from memory_pipeline.directions.lazy import Lazy
+from memory_pipeline.rivals import names_rivals
 
 
 class Sentence(Struct, frozen=True, kw_only=True):
@@ -151,6 +153,9 @@ def sentences(text: str) -> Iterator[Sentence]:
             continue
         if _is_other_half(masked, start, match):
             continue
+        if _names_the_rival(masked, start, match):
+            masked = f"{masked[: match.start()]},{' ' * (len(match.group()) - 1)}{masked[match.end() :]}"
+            continue
         yield from _sentence(text, masked, start, match.start(), end_mark=match.group())
         start = match.end()
     yield from _sentence(text, masked, start, len(text), end_mark="")
@@ -187,6 +192,23 @@ def _is_other_half(masked: str, start: int, end_mark: re.Match[str]) -> bool:
     if _SAYS_WHAT_NOT.match(masked, start, end):
         return _SAYS_WHAT.match(masked, end) is not None
     return _USES_ONE.match(masked, start, end) is not None and _NOT_THE_OTHER.match(masked, end) is not None
+
+
+def _names_the_rival(masked: str, start: int, end_mark: re.Match[str]) -> bool:
+    """Whether what follows an end mark names what takes the other's place, in a word or a few: "No vue! React."."""
+    if end_mark.group().isspace() or end_mark.end() - start > _LONGEST_HALF:
+        return False
+    first, then = masked[start : end_mark.start()], masked[end_mark.end() :]
+    following = _SENTENCE_END.search(then)
+    then = then[: following.start()] if following else then
+    if len(then) > _LONGEST_HALF or min(len(first.split()), len(then.split())) > _FEW_WORDS:
+        return False
+    if names_rivals(first) or names_rivals(then) or not names_rivals(f"{first} {then}"):
+        return False
+    return not any(english_words.TASK.match(half.strip()) for half in (first, then))
+
+
+_FEW_WORDS = 4
 
 
 def _sentence(text: str, masked: str, start: int, end: int, *, end_mark: str) -> Iterator[Sentence]:
