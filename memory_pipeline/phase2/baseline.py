@@ -95,7 +95,7 @@ def write_baseline(
     for leftover in (fresh, replaced):
         shutil.rmtree(leftover, ignore_errors=True)
     try:
-        write_fresh = partial(_write_fresh, fresh, consolidation_id, settings, files, handbook)
+        write_fresh = partial(_write_fresh, fresh, folder, consolidation_id, settings, files, handbook)
         write_fresh(rendered=rendered, rendered_before=rendered_before, notes=notes, write=write)
         _rename_into_place(fresh, folder, replaced)
     except OSError:
@@ -107,6 +107,7 @@ def write_baseline(
 
 def _write_fresh(
     fresh: Path,
+    folder: Path,
     consolidation_id: int,
     settings: str,
     files: Mapping[str, bytes],
@@ -118,10 +119,7 @@ def _write_fresh(
     write: Callable[[Path, bytes], None],
 ) -> None:
     make_private_folder(fresh)
-    for path, content in files.items():
-        target = fresh / _FILES / path
-        make_private_folder(target.parent)
-        write(target, content)
+    write_files(fresh / _FILES, files, baseline=folder, write=write)
     write(fresh / _RENDERED, rendered)
     write(fresh / _RENDERED_BEFORE, rendered_before)
     manifest = {
@@ -135,6 +133,39 @@ def _write_fresh(
         "notes": sorted(notes),
     }
     write(fresh / _MANIFEST, orjson.dumps(manifest, option=orjson.OPT_INDENT_2))
+
+
+def write_files(
+    folder: Path, files: Mapping[str, bytes], *, baseline: Path, write: Callable[[Path, bytes], None]
+) -> None:
+    """Put files, by workspace path, into a folder that holds none of them; durable once this returns.
+
+    What the baseline holds already is not written once more but gets another name: most files are the same from one
+    consolidation to the next. Neither is ever changed in place, nor moved into the workspace, where a person might.
+
+    Raises:
+        OSError: one can't be written.
+    """
+    linked = set()
+    for path, content in files.items():
+        target = folder / path
+        make_private_folder(target.parent)
+        if _link_alike(baseline / _FILES, path, content, target):
+            linked.add(target.parent)
+        else:
+            write(target, content)
+    for parent in linked:
+        sync_folder(parent)
+
+
+def _link_alike(files: Path, path: str, content: bytes, target: Path) -> bool:
+    if read_workspace_file(files, path) != content:
+        return False
+    try:
+        os.link(files / path, target, follow_symlinks=False)
+    except (OSError, NotImplementedError):  # there are file systems without links
+        return False
+    return True
 
 
 def _rename_into_place(fresh: Path, folder: Path, replaced: Path) -> None:

@@ -422,7 +422,7 @@ class Consolidation:
         limit = self._config.phase2.max_candidates
         # A backlog larger than the selection is placed over several consolidations, so that everything has its turn.
         to_place = self._store.memories.threads_to_place(limit=limit) if is_run else []
-        selected = [item.thread.thread_id for item in self._store.extractions.select(limit=limit)] if is_run else []
+        selected = self._store.extractions.select_ids(limit=limit) if is_run else []
         unplaced = self._store.memories.unplaced_entries(sorted({*selected, *to_place}))
         book = self._book(memories, [*unplaced, *(deed.entry for deed in deeds if deed.entry is not None)])
         curated = curate(

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from memory_pipeline.errors import WorkspaceError
 from memory_pipeline.files import TEMPORARY_PREFIX, exchange, make_private_folder, sha256_hex
-from memory_pipeline.phase2.baseline import Baseline, read_baseline, read_workspace_file, write_baseline
+from memory_pipeline.phase2.baseline import Baseline, read_baseline, read_workspace_file, write_baseline, write_files
 from memory_pipeline.phase2.edits import brought_up_to_date, without_edits
 from memory_pipeline.phase2.kept import keep_copy, kept_file, let_go, merge_late_saves, replace_keeping
 from memory_pipeline.phase2.layout import MEMORY_FILE, RAW_MEMORIES, SUMMARIES_FOLDER, SUMMARY_FILE
@@ -49,10 +49,7 @@ def stage(places: Places, publication: Publication) -> None:
     """
     shutil.rmtree(places.staging, ignore_errors=True)
     make_private_folder(places.staging / _STAGED)
-    for path, content in publication.files.items():
-        target = places.staging / _STAGED / path
-        make_private_folder(target.parent)
-        places.write(target, content)
+    write_files(places.staging / _STAGED, publication.files, baseline=places.baseline, write=places.write)
     journal = {
         "consolidation_id": publication.consolidation_id,
         "settings": publication.settings,

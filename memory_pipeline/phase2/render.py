@@ -91,12 +91,13 @@ def render_handbook(
     """
     names = scope_names({memory.scope for memory in memories})
     by_worth = sorted(memories, key=_worth)
+    keywords = _Keywords()  # the tasks are the same, however often it is rendered
 
     def without(steps: int) -> list[RenderedLine]:
         # Leaving out in steps keeps this short for a large store; the last step may leave out a few more than needed.
         gone = {memory.memory_id for memory in by_worth[: steps * max(1, len(by_worth) // 50)]}
         shown = [memory for memory in memories if memory.memory_id not in gone]
-        return _handbook(shown, threads, names, left_out=len(memories) - len(shown))
+        return _handbook(shown, threads, names, keywords, left_out=len(memories) - len(shown))
 
     lines = without(0)
     too_few, enough = 0, -(-len(by_worth) // max(1, len(by_worth) // 50))
@@ -184,6 +185,7 @@ def _handbook(
     memories: Sequence[Memory],
     threads: Mapping[str, SelectedThread],
     names: Mapping[str, str],
+    keywords: _Keywords,
     *,
     left_out: int,
 ) -> list[RenderedLine]:
@@ -191,7 +193,7 @@ def _handbook(
     for scope, group in _by_scope(memories):
         if lines:
             lines.append(RenderedLine(text=""))
-        lines += _group(scope, names[scope], group, threads)
+        lines += _group(scope, names[scope], group, threads, keywords)
     if left_out:
         note = f"{left_out} more memories did not fit here; `memory-pipeline memory list` shows all of them."
         lines += [RenderedLine(text=""), RenderedLine(text=note)]
@@ -210,13 +212,14 @@ def _group(
     name: str,
     memories: Sequence[Memory],
     threads: Mapping[str, SelectedThread],
+    keywords: _Keywords,
 ) -> list[RenderedLine]:
     thread_ids = sorted({thread_id for memory in memories for thread_id in memory.thread_ids})
     items = [threads[thread_id] for thread_id in thread_ids if thread_id in threads]
     tasks = _shown_tasks(memories, items)
     lines = [RenderedLine(text=text) for text in _group_head(scope, name, items)]
     for shown in tasks:
-        lines += [RenderedLine(text=text) for text in _task_lines(shown)]
+        lines += [RenderedLine(text=text) for text in _task_lines(shown, keywords.of(shown.task))]
     numbers: dict[str, set[int]] = {}
     for shown in tasks:
         for entry in shown.task.entries:
@@ -277,10 +280,9 @@ def _shown_tasks(memories: Sequence[Memory], items: Sequence[SelectedThread]) ->
     return [_ShownTask(number=number, task=task, item=item) for number, (item, task) in enumerate(found, start=1)]
 
 
-def _task_lines(shown: _ShownTask) -> list[str]:
+def _task_lines(shown: _ShownTask, keywords: Sequence[str]) -> list[str]:
     thread = shown.item.thread
     updated_at = iso(shown.item.extraction.source_updated_at)
-    keywords = _keywords([shown.task.title, *(entry.statement for entry in shown.task.entries)])
     origin = (
         f"cwd={one_line(thread.cwd or '', 200)}, rollout_path={one_line(thread.rollout_path, 500)}, "
         f"updated_at={updated_at}, thread_id={one_line(thread.thread_id, 200)}"
@@ -415,6 +417,20 @@ when where which while who why will with without work works would yes you your p
 files file error line left out worked working exit code instead
 """
 _COMMON = frozenset(_COMMON_WORDS.split())
+
+
+class _Keywords:
+    """The keywords of tasks, found once for each."""
+
+    def __init__(self) -> None:
+        self._found: dict[int, tuple[Task, list[str]]] = {}
+
+    def of(self, task: Task) -> Sequence[str]:
+        """Return the keywords of a task."""
+        if id(task) not in self._found:
+            # The task is kept with them, so that no other one gets its id.
+            self._found[id(task)] = (task, _keywords([task.title, *(entry.statement for entry in task.entries)]))
+        return self._found[id(task)][1]
 
 
 def _keywords(texts: Iterable[str]) -> list[str]:

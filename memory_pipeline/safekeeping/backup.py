@@ -182,6 +182,8 @@ def _write(config: Config, store: Store, target: Path, *, now: float) -> None:
         store.copy_to(fresh / DATABASE)
         for source, name in _beside_the_database(config):
             _copy(source, fresh / name)
+        for folder in (fresh, *(path for path in fresh.rglob("*") if path.is_dir())):
+            sync_folder(folder)
         files = {
             path.relative_to(fresh).as_posix(): (path.stat().st_size, sha256_of(path))
             for path in sorted(fresh.rglob("*"))
@@ -229,7 +231,7 @@ def _files(source: Path, name: str) -> Iterator[tuple[Path, str]]:
 def _copy(source: Path, target: Path) -> None:
     make_private_folder(target.parent)
     with suppress(FileNotFoundError):  # the person may take a note away meanwhile
-        write_whole(target, source.read_bytes())
+        write_whole(target, source.read_bytes(), sync_name=False)  # the whole folder is made durable at once
 
 
 def _checksum(table: Mapping[str, Any]) -> str:

@@ -39,7 +39,7 @@ from memory_pipeline.store.decisions import (
     take_back,
     undoing_of,
 )
-from memory_pipeline.store.extractions import NOT_BY_HAND, SAID, read_entries
+from memory_pipeline.store.extractions import NOT_BY_HAND, SAID, entries_by_id
 from memory_pipeline.store.memories import read_memories
 
 #: A draft of an entry is said while the entry is; one about memories, while all of them are told.
@@ -149,7 +149,7 @@ class Drafts:
             """,
             (basis,),
         ).fetchall()
-        entries = _entries_by_id(connection, [row["entry_id"] for row in rows])
+        entries = entries_by_id(connection, [row["entry_id"] for row in rows])
         return [
             Unjudged(entry=entries[row["entry_id"]], coverage=Coverage(row["coverage"]), is_flagged=row["waits"] == 2)
             for row in rows
@@ -533,7 +533,7 @@ class Drafts:
     def _drafts(self, tail: str, values: Sequence[object] = ()) -> list[Draft]:
         connection = self._connect()
         rows = connection.execute(f"{_SELECT_DRAFTS} {tail}", tuple(values)).fetchall()
-        entries = _entries_by_id(connection, [row["entry_id"] for row in rows if row["merges"] is None])
+        entries = entries_by_id(connection, [row["entry_id"] for row in rows if row["merges"] is None])
         entries |= _as_entries(connection, [row for row in rows if row["merges"] is not None])
         return [_draft_of(row, entries[row["entry_id"]]) for row in rows if row["entry_id"] in entries]
 
@@ -547,15 +547,6 @@ _RANK = (
 )
 
 
-def _entries_by_id(connection: sqlite3.Connection, entry_ids: Sequence[str]) -> dict[str, Entry]:
-    found: dict[str, Entry] = {}
-    for start in range(0, len(entry_ids), 500):
-        part = tuple(entry_ids[start : start + 500])
-        marks = ", ".join("?" for _ in part)
-        found |= {entry.entry_id: entry for entry in read_entries(connection, f"e.entry_id IN ({marks})", part)}
-    return found
-
-
 def _as_entries(connection: sqlite3.Connection, rows: Sequence[sqlite3.Row]) -> dict[str, Entry]:
     """Tell drafts about memories as entries: in the words of the memory that stays, with the evidence of all."""
     if not rows:
@@ -567,7 +558,7 @@ def _as_entries(connection: sqlite3.Connection, rows: Sequence[sqlite3.Row]) -> 
         if not sources:
             continue
         entry_ids = list(dict.fromkeys(entry_id for memory in sources for entry_id in memory.entry_ids))
-        rests_on = _entries_by_id(connection, entry_ids)
+        rests_on = entries_by_id(connection, entry_ids)
         found[row["entry_id"]] = Entry(
             entry_id=row["entry_id"],
             thread_id=MEMORIES_THREAD,

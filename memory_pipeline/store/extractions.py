@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import orjson
 
@@ -64,7 +64,7 @@ class Extractions:
         """Return what was stored for a thread, with the entries that it still says; None if nothing ever was."""
         connection = self._connect()
         row = connection.execute("SELECT * FROM extractions WHERE thread_id = ?", (thread_id,)).fetchone()
-        return stored_extraction(connection, row) if row else None
+        return stored_extractions(connection, [row])[0] if row else None
 
     def said(self) -> frozenset[tuple[str, str]]:
         """Return the scope and statement of every entry that stands."""
@@ -77,21 +77,11 @@ class Extractions:
 
     def standing_entries(self, entry_ids: Sequence[str]) -> dict[str, Entry]:
         """Return, by id, those of the given entries that still stand."""
-        return self._entries_by_id(entry_ids, STANDING)
+        return entries_by_id(self._connect(), entry_ids, STANDING)
 
     def known_entries(self, entry_ids: Sequence[str]) -> dict[str, Entry]:
         """Return, by id, those of the given entries that are stored, withdrawn ones included."""
-        return self._entries_by_id(entry_ids, "TRUE")
-
-    def _entries_by_id(self, entry_ids: Sequence[str], condition: str) -> dict[str, Entry]:
-        found: dict[str, Entry] = {}
-        for start in range(0, len(entry_ids), 500):
-            part = tuple(entry_ids[start : start + 500])
-            marks = ", ".join("?" for _ in part)
-            found |= {
-                e.entry_id: e for e in read_entries(self._connect(), f"e.entry_id IN ({marks}) AND {condition}", part)
-            }
-        return found
+        return entries_by_id(self._connect(), entry_ids)
 
     def select(self, *, limit: int, among: Collection[str] | None = None) -> list[SelectedThread]:
         """Pick the raw memories that one consolidation reads.
@@ -102,31 +92,44 @@ class Extractions:
         ascending thread id.
         """
         connection = self._connect()
-        is_among = "" if among is None else "AND e.entry_id IN (SELECT value FROM json_each(?))"
-        rows = connection.execute(
-            f"""
-            SELECT x.*, coalesce(u.count, 0) AS usage_count, u.last_usage
-            FROM extractions AS x
-            LEFT JOIN usage AS u ON u.subject = 'thread' AND u.subject_id = x.thread_id
-            WHERE EXISTS (
-                SELECT 1 FROM entries AS e JOIN threads AS t ON t.thread_id = e.thread_id
-                WHERE e.thread_id = x.thread_id AND t.agent <> 'journal' AND {PASSED} {is_among}
-            )
-            ORDER BY usage_count DESC, coalesce(u.last_usage, x.generated_at) DESC, x.thread_id
-            LIMIT ?
-            """,
-            (limit,) if among is None else (orjson.dumps(sorted(among)).decode(), limit),
-        ).fetchall()
+        rows = self._selected_rows("x.*, coalesce(u.count, 0) AS usage_count, u.last_usage", limit, among)
         threads = _threads_by_id(connection, [row["thread_id"] for row in rows])
+        stored = stored_extractions(connection, rows, PASSED, among=among)
         selected = [
             SelectedThread(
                 thread=threads[row["thread_id"]],
-                extraction=stored_extraction(connection, row, PASSED, among=among),
+                extraction=extraction,
                 usage=Usage(count=row["usage_count"], last_usage=row["last_usage"]),
             )
-            for row in rows
+            for row, extraction in zip(rows, stored, strict=True)
         ]
         return sorted(selected, key=lambda item: item.thread.thread_id)
+
+    def select_ids(self, *, limit: int) -> list[str]:
+        """Return the ids of the threads that ``select`` picks, the most used first."""
+        return [row["thread_id"] for row in self._selected_rows("x.thread_id", limit, None)]
+
+    def _selected_rows(self, columns: str, limit: int, among: Collection[str] | None) -> list[sqlite3.Row]:
+        is_among = "" if among is None else "AND e.entry_id IN (SELECT value FROM json_each(?))"
+        rows: list[sqlite3.Row] = (
+            self._connect()
+            .execute(
+                f"""
+                SELECT {columns}
+                FROM extractions AS x
+                LEFT JOIN usage AS u ON u.subject = 'thread' AND u.subject_id = x.thread_id
+                WHERE EXISTS (
+                    SELECT 1 FROM entries AS e JOIN threads AS t ON t.thread_id = e.thread_id
+                    WHERE e.thread_id = x.thread_id AND t.agent <> 'journal' AND {PASSED} {is_among}
+                )
+                ORDER BY coalesce(u.count, 0) DESC, coalesce(u.last_usage, x.generated_at) DESC, x.thread_id
+                LIMIT ?
+                """,
+                (limit,) if among is None else (_listed(sorted(among)), limit),
+            )
+            .fetchall()
+        )
+        return rows
 
     def get_selected(self, thread_ids: Sequence[str], *, among: Collection[str] | None = None) -> list[SelectedThread]:
         """Return these threads with what was stored for them and passed the review, in ascending thread id.
@@ -134,19 +137,24 @@ class Extractions:
         With ``among``, of the entries only those of these ids.
         """
         connection = self._connect()
-        threads = _threads_by_id(connection, thread_ids)
-        found = []
-        for thread_id in sorted(threads):
-            row = connection.execute("SELECT * FROM extractions WHERE thread_id = ?", (thread_id,)).fetchone()
-            if row:
-                found.append(
-                    SelectedThread(
-                        thread=threads[thread_id],
-                        extraction=stored_extraction(connection, row, PASSED, among=among),
-                        usage=read_usage(connection, "thread", thread_id),
-                    )
-                )
-        return found
+        rows = connection.execute(
+            """
+            SELECT x.*, coalesce(u.count, 0) AS usage_count, u.last_usage
+            FROM json_each(?) AS wanted JOIN extractions AS x ON x.thread_id = wanted.value
+            LEFT JOIN usage AS u ON u.subject = 'thread' AND u.subject_id = x.thread_id
+            ORDER BY x.thread_id
+            """,
+            (_listed(sorted(set(thread_ids))),),
+        ).fetchall()
+        threads = _threads_by_id(connection, [row["thread_id"] for row in rows])
+        return [
+            SelectedThread(
+                thread=threads[row["thread_id"]],
+                extraction=extraction,
+                usage=Usage(count=row["usage_count"], last_usage=row["last_usage"]),
+            )
+            for row, extraction in zip(rows, stored_extractions(connection, rows, PASSED, among=among), strict=True)
+        ]
 
     def count(self) -> int:
         """Count the threads that were extracted."""
@@ -218,6 +226,7 @@ def read_entries(connection: sqlite3.Connection, where: str, values: Sequence[ob
         """,
         tuple(values),
     ).fetchall()
+    evidence = _read_evidence(connection, [row["entry_id"] for row in rows])
     return tuple(
         Entry(
             entry_id=row["entry_id"],
@@ -226,10 +235,18 @@ def read_entries(connection: sqlite3.Connection, where: str, values: Sequence[ob
             scope=row["scope"],
             condition=row["condition"],
             statement=row["statement"],
-            evidence=_read_evidence(connection, row["entry_id"]),
+            evidence=tuple(evidence.get(row["entry_id"], ())),
         )
         for row in rows
     )
+
+
+def entries_by_id(
+    connection: sqlite3.Connection, entry_ids: Sequence[str], condition: str = "TRUE"
+) -> dict[str, Entry]:
+    """Return, by id, those of the given entries that meet a condition on ``e``."""
+    among = f"e.entry_id IN (SELECT value FROM json_each(?)) AND {condition}"
+    return {entry.entry_id: entry for entry in read_entries(connection, among, (_listed(entry_ids),))}
 
 
 def read_usage(connection: sqlite3.Connection, subject: str, subject_id: str) -> Usage:
@@ -240,13 +257,14 @@ def read_usage(connection: sqlite3.Connection, subject: str, subject_id: str) ->
     return Usage(count=row["count"], last_usage=row["last_usage"]) if row else Usage()
 
 
+def _listed(ids: Sequence[str]) -> str:
+    """Return ids as one parameter of a statement, for json_each: however many they are, it is the same statement."""
+    return orjson.dumps(list(ids)).decode()
+
+
 def _threads_by_id(connection: sqlite3.Connection, thread_ids: Sequence[str]) -> dict[str, IndexedThread]:
-    found: dict[str, IndexedThread] = {}
-    for start in range(0, len(thread_ids), 500):
-        part = tuple(thread_ids[start : start + 500])
-        marks = ", ".join("?" for _ in part)
-        found |= {t.thread_id: t for t in select_threads(connection, f"WHERE t.thread_id IN ({marks})", part)}
-    return found
+    among = "WHERE t.thread_id IN (SELECT value FROM json_each(?))"
+    return {thread.thread_id: thread for thread in select_threads(connection, among, (_listed(thread_ids),))}
 
 
 def _store_entry(connection: sqlite3.Connection, entry: Entry, position: int, now: float) -> None:
@@ -294,10 +312,18 @@ def _store_entry(connection: sqlite3.Connection, entry: Entry, position: int, no
     )
 
 
-def _read_evidence(connection: sqlite3.Connection, entry_id: str) -> tuple[EvidenceLine, ...]:
-    rows = connection.execute("SELECT * FROM evidence WHERE entry_id = ? ORDER BY position", (entry_id,))
-    return tuple(
-        EvidenceLine(
+def _read_evidence(connection: sqlite3.Connection, entry_ids: Sequence[str]) -> Mapping[str, list[EvidenceLine]]:
+    """Return the evidence of entries by their ids. Asked for many at once: a call costs more than a row."""
+    found: dict[str, list[EvidenceLine]] = {}
+    rows = connection.execute(
+        """
+        SELECT v.* FROM json_each(?) AS wanted JOIN evidence AS v ON v.entry_id = wanted.value
+        ORDER BY v.entry_id, v.position
+        """,
+        (_listed(entry_ids),),
+    )
+    for row in rows:
+        line = EvidenceLine(
             rollout_path=row["rollout_path"],
             byte_start=row["byte_start"],
             byte_end=row["byte_end"],
@@ -309,28 +335,30 @@ def _read_evidence(connection: sqlite3.Connection, entry_id: str) -> tuple[Evide
             command=row["command"],
             paths=tuple(orjson.loads(row["paths"])),
         )
-        for row in rows
-    )
+        found.setdefault(row["entry_id"], []).append(line)
+    return found
 
 
-def stored_extraction(
+def stored_extractions(
     connection: sqlite3.Connection,
-    row: sqlite3.Row,
+    rows: Sequence[sqlite3.Row],
     condition: str = "e.withdrawn_at IS NULL",
     *,
     among: Collection[str] | None = None,
-) -> StoredExtraction:
-    """Read a row of what was stored for a thread, with its entries that meet a condition, and its tasks that have any.
+) -> list[StoredExtraction]:
+    """Read rows of what was stored for threads, each with its entries that meet a condition, and its tasks with any.
 
-    With ``among``, of the entries only those of these ids.
-
-    The raw memory tells these alone.
+    With ``among``, of the entries only those of these ids. The raw memory tells these alone.
     """
-    standing = {
-        entry.entry_id: entry
-        for entry in read_entries(connection, f"e.thread_id = ? AND {condition}", (row["thread_id"],))
-        if among is None or entry.entry_id in among
-    }
+    standing: dict[str, dict[str, Entry]] = {}
+    where = f"e.thread_id IN (SELECT value FROM json_each(?)) AND {condition}"
+    for entry in read_entries(connection, where, (_listed([row["thread_id"] for row in rows]),)):
+        if among is None or entry.entry_id in among:
+            standing.setdefault(entry.thread_id, {})[entry.entry_id] = entry
+    return [_stored_extraction(row, standing.get(row["thread_id"], {})) for row in rows]
+
+
+def _stored_extraction(row: sqlite3.Row, standing: Mapping[str, Entry]) -> StoredExtraction:
     listed = orjson.loads(row["tasks"])
     tasks = tuple(
         Task(

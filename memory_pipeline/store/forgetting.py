@@ -23,7 +23,7 @@ from memory_pipeline.records import (
 )
 from memory_pipeline.store.chronicle import note
 from memory_pipeline.store.connection import immediate
-from memory_pipeline.store.extractions import read_entries, stored_extraction, tasks_as_json
+from memory_pipeline.store.extractions import read_entries, stored_extractions, tasks_as_json
 from memory_pipeline.store.memories import as_image, read_memories, read_operation
 from memory_pipeline.store.search import index_stale
 from memory_pipeline.store.settings import moved_settings, read_settings
@@ -119,7 +119,7 @@ class Forgetting:
         withdrawn = connection.execute("SELECT entry_id FROM entries WHERE withdrawn_at IS NOT NULL")
         return Kept(
             threads={thread.thread_id: thread for thread in select_threads(connection, "ORDER BY t.thread_id", ())},
-            extractions={row["thread_id"]: stored_extraction(connection, row) for row in extractions},
+            extractions={one.thread_id: one for one in stored_extractions(connection, extractions)},
             entries=entries,
             withdrawn=frozenset(row["entry_id"] for row in withdrawn),
             memories={memory.memory_id: memory for memory in read_memories(connection)},

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from memory_pipeline.files import write_whole
 from memory_pipeline.phase2.baseline import Baseline, differences, read_baseline, read_workspace_file, write_baseline
+from memory_pipeline.phase2.layout import MEMORY_FILE
 from memory_pipeline.phase2.render import RenderedLine
 
 FILES = {"raw_memories.md": b"raw\n", "memory_summary.md": b"v1\n", "rollout_summaries/a.md": b"a\n"}
@@ -150,3 +152,42 @@ def test_only_regular_files_of_the_workspace_are_read(workspace: Path) -> None:
     assert read_workspace_file(workspace, "gone") is None
     assert read_workspace_file(workspace, "pipe") is None
     assert read_workspace_file(workspace, "MEMORY.md") == PUBLISHED
+
+
+def test_what_the_baseline_holds_already_is_not_written_once_more(tmp_path: Path) -> None:
+    """Of hundreds of summaries a consolidation changes a few; each write waits for the disk."""
+    baseline = tmp_path / "baseline"
+    written: list[str] = []
+
+    def note_and_write(path: Path, content: bytes) -> None:
+        written.append(path.name)
+        write_whole(path, content)
+
+    def replace_with(files: dict[str, bytes]) -> None:
+        written.clear()
+        write_baseline(
+            baseline, consolidation_id=1, settings="", files=files, handbook=(), rendered=b"", write=note_and_write
+        )
+
+    old = {MEMORY_FILE: b"a", "rollout_summaries/one.md": b"1", "rollout_summaries/two.md": b"2"}
+    replace_with(old)
+    new = {**old, "rollout_summaries/two.md": b"3", "rollout_summaries/three.md": b"1"}
+    replace_with(new)
+    assert {"two.md", "three.md"} <= set(written)
+    assert not {"one.md", MEMORY_FILE} & set(written)
+    assert {path: (baseline / "files" / path).read_bytes() for path in new} == new
+
+
+def test_a_baseline_file_that_was_damaged_or_replaced_by_a_link_is_written_anew(tmp_path: Path) -> None:
+    """Another name for what stands there would keep the damage, or lead out of the state folder."""
+    baseline, elsewhere = tmp_path / "baseline", tmp_path / "elsewhere"
+    elsewhere.write_bytes(b"2")
+    files = {MEMORY_FILE: b"a", "rollout_summaries/one.md": b"1", "rollout_summaries/two.md": b"2"}
+    for _ in range(2):
+        write_baseline(baseline, consolidation_id=1, settings="", files=files, handbook=(), rendered=b"")
+        found = {path: baseline / "files" / path for path in files}
+        assert {path: found[path].read_bytes() for path in files} == files
+        assert not found["rollout_summaries/two.md"].is_symlink()
+        found["rollout_summaries/one.md"].write_bytes(b"torn")
+        found["rollout_summaries/two.md"].unlink()
+        found["rollout_summaries/two.md"].symlink_to(elsewhere)
