@@ -24,16 +24,23 @@ class StatementIndex:
     def __init__(self) -> None:
         self._keys_of: dict[tuple[str, str], dict[str, None]] = {}
         self._close: dict[tuple[str, object], dict[str, None]] = {}
+        # Taken in when their scope is first asked for: of many projects, a run looks at those where something was said.
+        self._waiting: dict[str, list[tuple[str, str]]] = {}
 
     def put(self, key: str, scope: str, statement: str) -> None:
         """Make a statement findable."""
-        for word in signature(statement):
-            self._keys_of.setdefault((scope, word), {})[key] = None
-        for close in close_keys(statement).kept_under:
-            self._close.setdefault((scope, close), {})[key] = None
+        self._waiting.setdefault(scope, []).append((key, statement))
+
+    def _take_in(self, scope: str) -> None:
+        for key, statement in self._waiting.pop(scope, ()):
+            for word in signature(statement):
+                self._keys_of.setdefault((scope, word), {})[key] = None
+            for close in close_keys(statement).kept_under:
+                self._close.setdefault((scope, close), {})[key] = None
 
     def close(self, scope: str, statement: str) -> list[str]:
         """Return the keys of the statements that may be the same, or contradict, but for one word: at most 64."""
+        self._take_in(scope)
         found: dict[str, None] = {}
         for close in close_keys(statement).looked_up:
             found.update(dict.fromkeys(islice(self._close.get((scope, close), ()), _MOST_NEAR)))

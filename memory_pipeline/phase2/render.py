@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -93,23 +93,44 @@ def render_handbook(
     by_worth = sorted(memories, key=_worth)
     keywords = _Keywords()  # the tasks are the same, however often it is rendered
 
-    def without(steps: int) -> list[RenderedLine]:
-        # Leaving out in steps keeps this short for a large store; the last step may leave out a few more than needed.
-        gone = {memory.memory_id for memory in by_worth[: steps * max(1, len(by_worth) // 50)]}
-        shown = [memory for memory in memories if memory.memory_id not in gone]
-        return _handbook(shown, threads, names, keywords, left_out=len(memories) - len(shown))
+    # Leaving out in steps keeps this short for a large store; the last step may leave out a few more than needed.
+    step = max(1, len(by_worth) // 50)
+    rendered: dict[int, list[RenderedLine]] = {}
 
-    lines = without(0)
-    too_few, enough = 0, -(-len(by_worth) // max(1, len(by_worth) // 50))
-    if _size(lines) <= max_bytes or not by_worth:
-        return lines
+    def without(steps: int) -> list[RenderedLine]:
+        if steps not in rendered:
+            gone = {memory.memory_id for memory in by_worth[: steps * step]}
+            shown = [memory for memory in memories if memory.memory_id not in gone]
+            rendered[steps] = _handbook(shown, threads, names, keywords, left_out=len(memories) - len(shown))
+        return rendered[steps]
+
+    def fits(steps: int) -> bool:
+        return _size(without(steps)) <= max_bytes
+
+    if not by_worth or fits(0):
+        return without(0)
+    # The lines of the memories alone tell nearly how many must go; what is around them goes with the last of a task.
+    sizes = {line.memory_id: len(line.text.encode()) + 1 for line in without(0) if line.memory_id}
+    excess, guess = _size(without(0)) - max_bytes, 0
+    while excess > 0 and guess * step < len(by_worth):
+        excess -= sum(sizes.get(memory.memory_id, 0) for memory in by_worth[guess * step : (guess + 1) * step])
+        guess += 1
+    return without(_fewest(fits, most=-(-len(by_worth) // step), guess=guess))
+
+
+def _fewest(fits: Callable[[int], bool], *, most: int, guess: int) -> int:
+    """Return the least number above 0 that fits, ``most`` where no smaller one does; looked for from the guess on."""
+    too_few, enough, stride = 0, most, 1
+    at = min(max(guess, 1), most - 1)
     while enough - too_few > 1:
-        middle = (too_few + enough) // 2
-        if _size(without(middle)) > max_bytes:
-            too_few = middle
+        if fits(at):
+            enough, at = at, max(at - stride, too_few + 1)
         else:
-            enough = middle
-    return without(enough)
+            too_few, at = at, min(at + stride, enough - 1)
+        if too_few > 0 and enough < most:  # it lies between two that were tried
+            at = (too_few + enough) // 2
+        stride *= 2
+    return enough
 
 
 def render_summary(

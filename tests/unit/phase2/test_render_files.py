@@ -321,6 +321,21 @@ def test_budgets_hold_whatever_is_remembered(
     assert sections(text) == SUMMARY_SECTIONS
 
 
+@given(many=MANY, max_bytes=st.integers(0, 9_000))
+@settings(max_examples=60, deadline=None)
+def test_no_more_gives_way_than_must(many: list[tuple[str, EntryKind, int, str]], max_bytes: int) -> None:
+    """Whatever more room would show does not fit into the room there is."""
+    entries = [
+        entry(f"{number} {letter * length}", scope=scope, kind=kind, at=NOW - number * DAY)
+        for number, (scope, kind, length, letter) in enumerate(many)
+    ]
+    memories = memories_of(entries)
+    rendered, whole = handbook(memories, {}, max_bytes), handbook(memories, {})
+    for more_bytes in range(max_bytes, len(whole.encode()) + 1, 50):
+        fuller = handbook(memories, {}, more_bytes)
+        assert fuller == rendered or len(fuller.encode()) > max_bytes
+
+
 def test_what_gives_way_is_what_nothing_uses_and_nobody_stated() -> None:
     """Under a tight budget, stated and pinned memories stay, then the used ones; what is left out is said."""
     entries = [learned(f"fact {number}: {'x' * 200}", thread="thread-a", at=NOW - number) for number in range(40)]
