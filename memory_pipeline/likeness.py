@@ -114,7 +114,7 @@ def same_condition(a: str, b: str) -> bool:
 _EXCEPTS = re.compile(r"\b(?:unless|except|outside|apart from|other than)\b|除非|除了|以外|之外")
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1 << 14)
 def signature(text: str) -> frozenset[str]:
     """Return cheap keys of a statement. Two that are the same, or contradict, share at least one of them."""
     reading = _read(text)
@@ -284,15 +284,15 @@ _CJK_STOP = re.compile(
 @lru_cache(maxsize=1 << 14)
 def _read(text: str) -> _Reading:
     folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("`", " ")
-    folded = re.sub(r"\bover to\b", "to", folded)  # "moved over to uv" refuses nothing
-    folded = re.sub(r"\b(are|is|was|were) over\b", r"\1 ended", folded)  # nor does "the days of npm are over"
-    folded = re.sub(r"\b(took|takes|taken) over\b", r"\1 charge", folded)
+    if "over" in folded:
+        folded = re.sub(r"\bover to\b", "to", folded)  # "moved over to uv" refuses nothing
+        folded = re.sub(r"\b(are|is|was|were) over\b", r"\1 ended", folded)  # nor does "the days of npm are over"
+        folded = re.sub(r"\b(took|takes|taken) over\b", r"\1 charge", folded)
     folded = re.sub(r"\b(?:instead of|rather than|in place of)\b", "instead-of", folded)
     folded = re.sub(r"\b(?:don't|do not|dont|never) forget(?: that| to)?\b|(?:别|不要)忘了?", " ", folded)
     folded = re.sub(r"\b(do|does|did|ca|wo|should|must|is|are)n'?t\b|\bdo not\b", "dont", folded)
-    folded = _CJK_PLACE.sub(r"\1 before \2 , ", folded)
-    folded = _FORBIDDING.sub(_forbidden, folded)
-    folded = _CJK_NEGATION.sub(" dont ", folded)
+    folded = _FORBIDDING.sub(_forbidden, folded if folded.isascii() else _CJK_PLACE.sub(r"\1 before \2 , ", folded))
+    folded = folded if folded.isascii() else _CJK_NEGATION.sub(" dont ", folded)
     defining = folded
     folded = _apart(folded)
     asked: set[str] = set()
@@ -405,7 +405,7 @@ def _definition(folded: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _apart(text: str) -> str:
     """Chinese words without those that never matter, apart from what stands beside them."""
-    return _CJK.sub(lambda run: " " + run.group() + " ", _CJK_STOP.sub(" ", text))
+    return text if text.isascii() else _CJK.sub(lambda run: " " + run.group() + " ", _CJK_STOP.sub(" ", text))
 
 
 def _content(folded: str) -> list[str]:
