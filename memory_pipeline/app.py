@@ -42,6 +42,7 @@ from memory_pipeline.phase2.deeds import entry_id_of
 from memory_pipeline.phase2.findings import Finding
 from memory_pipeline.phase2.hand import Hand
 from memory_pipeline.phase2.lint import lint
+from memory_pipeline.phase2.owner import check_owner
 from memory_pipeline.phase2.publish import OnStep
 from memory_pipeline.pipeline import PassOptions, Pipeline
 from memory_pipeline.recall.usage import record_uses, use_of
@@ -279,17 +280,24 @@ class App:
     def check_workspace(self, *, publishes: bool = True, adopt: bool = False) -> tuple[str, ...]:
         """Check that the workspace is ours to write; returns hints for the person.
 
-        Only a workspace that is a folder of Codex needs it: Codex must read it, and write none of its own there, and
-        what stands there already is taken over at the person's word alone.
+        It may be that of another state folder. One that is a folder of Codex needs more: Codex must read it, and write
+        none of its own there, and what stands there already is taken over at the person's word alone.
 
         Raises:
-            ConfigError: the configuration of Codex does not let us; the message says what to put into it.
+            ConfigError: the configuration of Codex does not let us, or another state folder writes there; the message
+                says what to do.
             UsageError: something of others stands there, and it is not to be adopted.
         """
         reader = check_codex_home(self.config, self._environ)
+        other = self._phase2().other_owner() if publishes else None
+        if other is not None:
+            check_owner(other, self.config.workspace_path, adopt=adopt)
         if reader is None:
-            if adopt:
-                raise UsageError(f"--adopt: {self.config.memories_dir} is no memory folder of Codex; leave it out")
+            if adopt and other is None:
+                raise UsageError(
+                    f"--adopt: {self.config.memories_dir} is no memory folder of Codex, nor the workspace of another "
+                    "state folder; leave it out"
+                )
             return ()
         if publishes and not adopt:
             phase2 = self._phase2()

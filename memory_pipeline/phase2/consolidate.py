@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 import os
@@ -49,6 +50,7 @@ from memory_pipeline.phase2.hand import Hand
 from memory_pipeline.phase2.layout import MEMORY_FILE, SUMMARY_FILE, lay_out
 from memory_pipeline.phase2.merging import carry_out_merges
 from memory_pipeline.phase2.operations import MemoryBook, undone_key
+from memory_pipeline.phase2.owner import OtherState, check_owner, mark_owner, other_owner, take_over
 from memory_pipeline.phase2.places import places_below
 from memory_pipeline.phase2.placing import FormerWording
 from memory_pipeline.phase2.publish import (
@@ -189,7 +191,11 @@ class Phase2:
                 self._settled.note(look, selected=counts.selected)
             return replace(counts, problems=(*adopted, *counts.problems))
 
-        return self._under_lock(run, wait=wait)
+        return self._under_lock(run, wait=wait, adopt=adopt)
+
+    def other_owner(self) -> OtherState | None:
+        """Return the state folder that the workspace is of, where it is not ours."""
+        return other_owner(self._places, self._config.database_path)
 
     def strangers(self) -> list[str]:
         """Name what stands where files of ours go, as long as the workspace is not ours."""
@@ -264,7 +270,7 @@ class Phase2:
         changes = _all_changes(publication, read_baseline(self._places.baseline), plan.changes)
         return Preview(changes=plan.book.changes, memories=plan.book.memories, files=changes)
 
-    def _under_lock(self, body: Callable[[], Phase2Counts], *, wait: bool) -> Phase2Counts:
+    def _under_lock(self, body: Callable[[], Phase2Counts], *, wait: bool, adopt: bool = False) -> Phase2Counts:
         started = time.monotonic()
         lock = workspace_lock_path(self._config.workspace_path)
         try:
@@ -272,6 +278,7 @@ class Phase2:
             with os_lock(
                 lock, purpose="phase two", wait_seconds=math.inf if wait else 0, should_stop=self._should_stop
             ) as self._lock:
+                taken_over = self._take_over(adopt=adopt)
                 self._before(self._lock)
                 counts = body()
         except LockedError as error:
@@ -281,7 +288,25 @@ class Phase2:
         except (OSError, MemoryPipelineError) as error:
             problem = f"consolidation failed: {_reason(error)}"
             return Phase2Counts(outcome=Phase2Outcome.FAILED, problems=(problem,), seconds=_since(started))
-        return _with_seconds(counts, _since(started))
+        problems = (*taken_over, *counts.problems)
+        return replace(counts, problems=problems, seconds=_since(started))
+
+    def _take_over(self, *, adopt: bool) -> list[str]:
+        """Make the workspace ours, where another state folder wrote it that is gone or whose place we are to take.
+
+        Raises:
+            ConfigError: it is there, and is not to be taken over.
+        """
+        other = self.other_owner()
+        if other is None:
+            return []
+        check_owner(other, self._places.workspace, adopt=adopt)
+        copy = take_over(self._places)
+        if other.is_there:
+            mark_ours(self._places)  # what stood there is memories of its own, and not ours to adopt
+        mark_owner(self._places, self._config.database_path)
+        kept = f"; {MEMORY_FILE} as it stood there is kept at {copy}" if copy is not None else ""
+        return [f"the workspace was written by the state folder {other.path} before, and is ours from now on{kept}"]
 
     def _run_locked(self, kind: ConsolidationKind) -> Phase2Counts:
         last = self._store.memories.last_consolidation()
@@ -461,7 +486,10 @@ class Phase2:
             if self._store.memories.state_of(publication.consolidation_id) != "publishing":
                 raise FencedOutError("another run has taken this consolidation over; nothing was published")
 
-        return publish(self._places, publication, check_fence=check_fence, on_step=self._on_step)
+        notes = publish(self._places, publication, check_fence=check_fence, on_step=self._on_step)
+        with contextlib.suppress(OSError):  # all is published; it is marked with the next publication
+            mark_owner(self._places, self._config.database_path)
+        return notes
 
     def _leave_out_forgotten(self) -> list[str]:
         """Take out what was forgotten and came back with an older copy of a file."""
@@ -766,7 +794,3 @@ def _reason(error: Exception) -> str:
 
 def _since(started: float) -> float:
     return time.monotonic() - started
-
-
-def _with_seconds(counts: Phase2Counts, seconds: float) -> Phase2Counts:
-    return replace(counts, seconds=seconds)
