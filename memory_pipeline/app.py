@@ -282,19 +282,28 @@ class App:
     def check_workspace(self, *, publishes: bool = True, adopt: bool = False) -> tuple[str, ...]:
         """Check that the workspace is ours to write; returns hints for the person.
 
-        Only a workspace that is a folder of Codex needs it: Codex must read it, and write none of its own there, and
-        what stands there already is taken over at the person's word alone.
+        It may be that of another state folder. One that is a folder of Codex needs more: Codex must read it, and write
+        none of its own there, and what stands there already is taken over at the person's word alone.
 
         Raises:
-            ConfigError: the configuration of Codex does not let us; the message says what to put into it.
+            ConfigError: the configuration of Codex does not let us, or another state folder writes there; the message
+                says what to do.
             UsageError: something of others stands there, and it is not to be adopted.
         """
         from memory_pipeline.rollouts.codex_home import check_codex_home
 
         reader = check_codex_home(self.config, self._environ)
+        other = self._phase2().other_owner() if publishes else None
+        if other is not None:
+            from memory_pipeline.phase2.owner import check_owner
+
+            check_owner(other, self.config.workspace_path, adopt=adopt)
         if reader is None:
-            if adopt:
-                raise UsageError(f"--adopt: {self.config.memories_dir} is no memory folder of Codex; leave it out")
+            if adopt and other is None:
+                raise UsageError(
+                    f"--adopt: {self.config.memories_dir} is no memory folder of Codex, nor the workspace of another "
+                    "state folder; leave it out"
+                )
             return ()
         if publishes and not adopt:
             phase2 = self._phase2()

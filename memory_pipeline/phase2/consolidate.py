@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import time
@@ -44,6 +45,7 @@ from memory_pipeline.phase2.hand import Hand
 from memory_pipeline.phase2.layout import MEMORY_FILE, SUMMARY_FILE, lay_out
 from memory_pipeline.phase2.merging import carry_out_merges
 from memory_pipeline.phase2.operations import MemoryBook, undone_key
+from memory_pipeline.phase2.owner import mark_owner
 from memory_pipeline.phase2.places import OnStep, places_below, workspace_lock_path
 from memory_pipeline.phase2.placing import FormerWording
 from memory_pipeline.phase2.publish import (
@@ -354,7 +356,10 @@ class Consolidation:
             if self._store.memories.state_of(publication.consolidation_id) != "publishing":
                 raise FencedOutError("another run has taken this consolidation over; nothing was published")
 
-        return publish(self._places, publication, check_fence=check_fence, on_step=self._on_step)
+        notes = publish(self._places, publication, check_fence=check_fence, on_step=self._on_step)
+        with contextlib.suppress(OSError):  # all is published; it is marked with the next publication
+            mark_owner(self._places, self._config.database_path)
+        return notes
 
     def _leave_out_forgotten(self) -> list[str]:
         """Take out what was forgotten and came back with an older copy of a file."""

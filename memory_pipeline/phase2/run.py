@@ -17,6 +17,8 @@ from memory_pipeline.config import Config
 from memory_pipeline.errors import ConfigError, InterruptedRunError, LockedError, MemoryPipelineError, reason_of
 from memory_pipeline.files import make_private_folder
 from memory_pipeline.lock import HeldLock, os_lock
+from memory_pipeline.phase2.layout import MEMORY_FILE
+from memory_pipeline.phase2.owner import OtherState, check_owner, mark_owner, other_owner, take_over
 from memory_pipeline.phase2.places import OnStep, places_below, workspace_lock_path
 from memory_pipeline.phase2.settled import Settled
 from memory_pipeline.records import ConsolidationKind, JournalRecord, Phase2Counts, Phase2Outcome
@@ -81,7 +83,11 @@ class Phase2:
             self._settled.note(look, counts)
             return replace(counts, problems=(*adopted, *counts.problems))
 
-        return self._under_lock(run, wait=wait)
+        return self._under_lock(run, wait=wait, adopt=adopt)
+
+    def other_owner(self) -> OtherState | None:
+        """Return the state folder that the workspace is of, where it is not ours."""
+        return other_owner(self._places, self._config.database_path)
 
     def strangers(self) -> list[str]:
         """Name what stands where files of ours go, as long as the workspace is not ours."""
@@ -164,7 +170,7 @@ class Phase2:
             tool_model=self._tool_model,
         )
 
-    def _under_lock(self, body: Callable[[HeldLock], Phase2Counts], *, wait: bool) -> Phase2Counts:
+    def _under_lock(self, body: Callable[[HeldLock], Phase2Counts], *, wait: bool, adopt: bool = False) -> Phase2Counts:
         started = time.monotonic()
         lock = workspace_lock_path(self._config.workspace_path)
         try:
@@ -172,8 +178,10 @@ class Phase2:
             with os_lock(
                 lock, purpose="phase two", wait_seconds=math.inf if wait else 0, should_stop=self._should_stop
             ) as held:
+                taken_over = self._take_over(adopt=adopt)
                 self._before(held)
                 counts = body(held)
+                counts = replace(counts, problems=(*taken_over, *counts.problems))
         except LockedError as error:
             counts = Phase2Counts(outcome=Phase2Outcome.LOCKED, problems=(str(error),))
         except (InterruptedRunError, ConfigError):
@@ -182,3 +190,22 @@ class Phase2:
             problem = f"consolidation failed: {reason_of(error)}"
             counts = Phase2Counts(outcome=Phase2Outcome.FAILED, problems=(problem,))
         return replace(counts, seconds=time.monotonic() - started)
+
+    def _take_over(self, *, adopt: bool) -> list[str]:
+        """Make the workspace ours, where another state folder wrote it that is gone or whose place we are to take.
+
+        Raises:
+            ConfigError: it is there, and is not to be taken over.
+        """
+        other = self.other_owner()
+        if other is None:
+            return []
+        from memory_pipeline.phase2.adopt import mark_ours
+
+        check_owner(other, self._places.workspace, adopt=adopt)
+        copy = take_over(self._places)
+        if other.is_there:
+            mark_ours(self._places)  # what stood there is memories of its own, and not ours to adopt
+        mark_owner(self._places, self._config.database_path)
+        kept = f"; {MEMORY_FILE} as it stood there is kept at {copy}" if copy is not None else ""
+        return [f"the workspace was written by the state folder {other.path} before, and is ours from now on{kept}"]

@@ -1,0 +1,110 @@
+"""Which state folder a workspace is of: the one that published there last, as a mark beside the workspace says.
+
+Two state folders that write one workspace never settle: each takes what the other wrote for the person's edits. So the
+second one is refused, as long as the first is there. A state folder that was moved or copied is known again by its
+baseline, which holds what the mark says was published.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import orjson
+from msgspec import Struct
+
+from memory_pipeline.errors import ConfigError
+from memory_pipeline.files import sha256_hex, write_whole
+from memory_pipeline.phase2.baseline import read_baseline, read_workspace_file
+from memory_pipeline.phase2.kept import keep_copy
+from memory_pipeline.phase2.layout import MEMORY_FILE
+from memory_pipeline.phase2.places import Places
+
+
+class OtherState(Struct, frozen=True, kw_only=True):
+    """A state folder that is not ours, and that the workspace is of."""
+
+    path: Path
+    is_there: bool  # it still holds a database
+    holds_the_workspace: bool = False  # the workspace lies in it
+
+
+def owner_path(workspace: Path) -> Path:
+    """Return the mark beside the workspace, where its lock is: what stands in it is for agents to read."""
+    resolved = workspace.resolve()
+    return resolved.with_name(f"{resolved.name}.owner")
+
+
+def other_owner(places: Places, database: Path) -> OtherState | None:
+    """Return the state folder that the workspace is of, when it is not that of ``database``; None when it is ours.
+
+    It is ours too where nobody published yet, where the mark can't be read, and where what was published last is what
+    our baseline holds.
+    """
+    own, workspace = database.parent.resolve(), places.workspace.resolve()
+    if workspace.is_relative_to(own):
+        return None
+    if (workspace.parent / database.name).is_file():
+        return OtherState(path=workspace.parent, is_there=True, holds_the_workspace=True)
+    try:
+        mark = orjson.loads(owner_path(workspace).read_bytes())
+        state, handbook = Path(mark["state"]), str(mark["handbook"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    if state == own or handbook == _published(places):
+        return None
+    return OtherState(path=state, is_there=(state / database.name).is_file())
+
+
+def check_owner(other: OtherState, workspace: Path, *, adopt: bool) -> None:
+    """Refuse to write into the workspace of another state folder that is there, unless it is to be taken over.
+
+    Raises:
+        ConfigError: the message says what to do.
+    """
+    if not other.is_there or (adopt and not other.holds_the_workspace):
+        return
+    told = (
+        f"memories_dir: {workspace} is the workspace of another state folder, {other.path}. Two that write one "
+        "workspace overwrite each other at every run, so nothing was changed. Use that one (--state-dir, or state_dir "
+        "in the configuration), or name another memories_dir"
+    )
+    if not other.holds_the_workspace:
+        told += "; if the other is no longer used, run `memory-pipeline run --adopt` once, or delete it"
+    raise ConfigError(told)
+
+
+def mark_owner(places: Places, database: Path) -> None:
+    """Note that what our baseline holds was published by us. A workspace in our own folder needs no mark.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    own, workspace = database.parent.resolve(), places.workspace.resolve()
+    if workspace.is_relative_to(own):
+        return
+    mark = orjson.dumps({"state": str(own), "handbook": _published(places)})
+    if not owner_path(workspace).is_file() or owner_path(workspace).read_bytes() != mark:
+        write_whole(owner_path(workspace), mark)
+
+
+def take_over(places: Places) -> Path | None:
+    """Keep a copy of MEMORY.md, and put it back as we published it last: what another wrote is no edit of the person's.
+
+    Returns where what stood there is kept; None when nothing else stood there.
+
+    Raises:
+        OSError: it can't be done; nothing changed.
+    """
+    baseline = read_baseline(places.baseline)
+    found = read_workspace_file(places.workspace, MEMORY_FILE)
+    if found is None or found == baseline.published:
+        return None
+    copy, _ = keep_copy(places, MEMORY_FILE, found)
+    if baseline.exists:
+        places.write(places.workspace / MEMORY_FILE, baseline.published)
+    return copy
+
+
+def _published(places: Places) -> str:
+    baseline = read_baseline(places.baseline)
+    return sha256_hex(baseline.published) if baseline.exists else ""
