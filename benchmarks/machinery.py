@@ -1,6 +1,6 @@
 """What the machinery costs: phase one around a model, the index, claims, and phase two around many memories.
 
-Run: python benchmarks/machinery.py [--runs N] [--rollouts N] [--files N] [--threads N] [--json FILE] [PART ...]
+Run: python benchmarks/machinery.py [--runs N] [--rollouts N] [--files N] [--threads N] [--full] [--json F] [PART ...]
 
 Parts: extract, index, idle, claim, consolidate. Without one, all. Everything is invented, in a folder that is deleted.
 Each figure is the median of several runs; a ratio compares what took turns within one run of this script.
@@ -61,7 +61,9 @@ def rollout_lines(number: int, size: int, rng: random.Random) -> Iterator[dict[s
         at = (began + timedelta(minutes=minute)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         return {"timestamp": at, "type": kind, "payload": payload}
 
-    meta = {"timestamp": began.isoformat(), "cwd": f"/home/sam/shop-{number % 40}", "originator": "codex_cli"}
+    shop = f"shop-{number % 40}"
+    git = {"branch": "main", "repository_url": f"https://example.org/sam/{shop}.git"}
+    meta = {"timestamp": began.isoformat(), "cwd": f"/home/sam/{shop}", "originator": "codex_cli", "git": git}
     yield line(0, "session_meta", id=THREAD.format(number), source="cli", cli_version="0.171.0", **meta)
     wish = [{"type": "input_text", "text": f"Please round to cents. Always tell me about order {number} first."}]
     yield line(0, "response_item", type="message", role="user", content=wish)
@@ -231,70 +233,104 @@ async def serve(delay: float) -> None:
 
 
 def measure_index(folder: Path, options: argparse.Namespace) -> Figures:
-    """Measure the first index of many rollouts, and whether each gets its turn in the end."""
+    """Measure the first index of many rollouts, and whether each gets its turn in the end.
+
+    A turn is a claim that is completed with nothing to keep; with ``--full`` each rollout is really extracted.
+    """
     home = folder / "home"
     size = write_rollouts(home, options.files, (20_000, 70_000))
-    config = write_config(folder, home)
-    told = in_a_process("--index", str(config))
+    config = write_config(folder, home, idle_seconds=0)
+    told = in_a_process("--index", str(config), "full" if options.full else "")
     return {"files": options.files, "bytes": size, **told}
 
 
-def index_and_tell(config_path: str) -> None:
+def index_and_tell(config_path: str, full: str) -> None:
     """Index in this process, then let every thread have its turn, and print how it went."""
     from memory_pipeline.app import App
     from memory_pipeline.clock import SystemClock
     from memory_pipeline.config import load_config
+    from memory_pipeline.phase1.gates import apply_gates
     from memory_pipeline.phase1.index import index_rollouts
     from memory_pipeline.pipeline import PassOptions
 
     config = load_config(config_path)
     with App(config) as app:
-        began = time.perf_counter()
+        began, spent = time.perf_counter(), processor_seconds()
         discovery = index_rollouts(config, app.store, SystemClock())
-        seconds = time.perf_counter() - began
+        seconds, spent = time.perf_counter() - began, processor_seconds() - spent
         peak = peak_memory_bytes()
         began = time.perf_counter()
-        counts = app.run_once(PassOptions(phase2=False))
+        if full:
+            counts = app.run_once(PassOptions(phase2=False)).phase1
+            had_a_turn = counts.succeeded + counts.no_output
+        else:
+            apply_gates(config, app.store, SystemClock(), force=False)
+            had_a_turn = settle(app.store)
         rest = time.perf_counter() - began
-        had_a_turn = counts.phase1.succeeded + counts.phase1.no_output
     tell(
         indexed=discovery.threads,
         seconds=round(seconds, 2),
+        processor_seconds=round(spent, 2),
         peak_mb=round(peak / 1e6, 1),
-        extracted=had_a_turn,
-        extraction_seconds=round(rest, 1),
+        had_a_turn=had_a_turn,
+        turns_seconds=round(rest, 1),
     )
 
 
+def processor_seconds() -> float:
+    """Give the processor's time of this process and of those that it started and that have ended."""
+    return sum(os.times()[:4])
+
+
 def measure_idle(folder: Path, options: argparse.Namespace) -> Figures:
-    """Measure a pass with nothing to do over many indexed threads, against listing the tree and asking for status."""
+    """Measure a pass with nothing to do over many indexed threads, against listing the tree and asking for status.
+
+    A tenth of them was extracted, or all with ``--full``; a gate holds the others back.
+    """
     home = folder / "home"
     write_rollouts(home, options.threads, (0, 0))
+    most = options.threads if options.full else options.threads // 10
     config = write_config(folder, home, idle_seconds=0)
-    return {"threads": options.threads, **in_a_process("--idle", str(config), str(home), str(options.runs))}
+    gated = folder / "gated"
+    gated.mkdir()
+    closed = write_config(gated, home, idle_seconds=0, sources=["headless"])
+    closed.write_text(closed.read_text(encoding="utf-8").replace(str(gated), str(folder)), encoding="utf-8")
+    passes = config if options.full else closed
+    told = in_a_process("--idle", str(config), str(passes), str(home), str(most), str(options.runs))
+    return {"threads": options.threads, **told}
 
 
-def idle_and_tell(config_path: str, home: str, runs: str) -> None:
-    """Index in this process, then look again and again, and print medians."""
+def idle_and_tell(config_path: str, passes_path: str, home: str, most: str, runs: str) -> None:
+    """Index in this process, then look again and again, and print medians of the processor's time."""
     from memory_pipeline.app import App
     from memory_pipeline.clock import SystemClock
     from memory_pipeline.config import load_config
+    from memory_pipeline.phase1.gates import apply_gates
     from memory_pipeline.phase1.index import index_rollouts
     from memory_pipeline.pipeline import PassOptions
 
     config = load_config(config_path)
     with App(config) as app:
         index_rollouts(config, app.store, SystemClock())
-        app.store.jobs.set_gates(dict.fromkeys(thread.thread_id for thread in app.store.threads.every()))
-        settle_all(app.store)
+        apply_gates(config, app.store, SystemClock(), force=False)
+        extracted = settle(app.store, most=int(most))
+    config = load_config(passes_path)
+    with App(config) as app:
+        for _ in range(2):
+            app.run_once(PassOptions())
+            time.sleep(3)  # what changed within two seconds is not taken for settled
+        app.run_once(PassOptions())
         works = (
             lambda: list_and_stat(home),
             lambda: index_rollouts(config, app.store, SystemClock()),
-            lambda: app.run_once(PassOptions(phase2=False)),
+            lambda: app.run_once(PassOptions()),
         )
-        taken = [[seconds_of(work) for work in works] for _ in range(int(runs))]
+        taken = [[seconds_of(work) for work in works] for _ in range(2 * int(runs) + 1)]
+        counts = app.run_once(PassOptions())
     plain, indexing, whole = (statistics.median(column) for column in zip(*taken, strict=True))
     tell(
+        extracted=extracted,
+        outcome=counts.phase2.outcome.value,
         listing_ms=round(plain * 1000, 1),
         index_ms=round(indexing * 1000, 1),
         pass_ms=round(whole * 1000, 1),
@@ -303,17 +339,16 @@ def idle_and_tell(config_path: str, home: str, runs: str) -> None:
     )
 
 
-def settle_all(store: Any) -> None:
-    """Let every thread have had its extraction, an empty one."""
+def settle(store: Any, *, most: int = sys.maxsize) -> int:
+    """Let as many threads as can be claimed have had their extraction, an empty one; returns how many."""
     from memory_pipeline.records import ClaimOutcome, Coverage, Extraction
 
-    while True:
+    for done in range(most):
         claim = store.jobs.claim(owner="benchmark", now=time.time(), lease_seconds=600.0, max_attempts=3, provider=None)
         if claim.outcome is not ClaimOutcome.CLAIMED:
-            return
-        thread_id = claim.lease.thread.thread_id
+            return done
         nothing = Extraction(
-            thread_id=thread_id,
+            thread_id=claim.lease.thread.thread_id,
             rollout_summary="",
             slug="",
             raw_memory="",
@@ -321,6 +356,7 @@ def settle_all(store: Any) -> None:
             coverage=Coverage.HIGH,
         )
         store.jobs.complete(claim.lease, nothing, now=time.time(), provider=None)
+    return most
 
 
 def measure_claim(folder: Path, options: argparse.Namespace) -> Figures:
@@ -336,23 +372,28 @@ def claim_and_tell(config_path: str) -> None:
     from memory_pipeline.app import App
     from memory_pipeline.clock import SystemClock
     from memory_pipeline.config import load_config
+    from memory_pipeline.phase1.gates import apply_gates
     from memory_pipeline.phase1.index import index_rollouts
 
     config = load_config(config_path)
     with App(config) as app:
         index_rollouts(config, app.store, SystemClock())
-        thread_ids = [thread.thread_id for thread in app.store.threads.every()]
-        app.store.jobs.set_gates(dict.fromkeys(thread_ids))
-        taken = []
-        for _ in thread_ids[:1000]:
+        apply_gates(config, app.store, SystemClock(), force=False)
+        taken, spent = [], time.process_time()
+        for _ in range(min(1000, app.store.jobs.count_due(now=time.time()))):
             began = time.perf_counter()
             claim = app.store.jobs.claim(
                 owner="benchmark", now=time.time(), lease_seconds=600.0, max_attempts=3, provider=None
             )
             taken.append(time.perf_counter() - began)
             assert claim.lease is not None
+        spent = time.process_time() - spent
     taken.sort()
-    tell(median_ms=round(statistics.median(taken) * 1000, 3), worst_ms=round(taken[-1] * 1000, 2))
+    tell(
+        median_ms=round(statistics.median(taken) * 1000, 3),
+        processor_ms=round(spent / len(taken) * 1000, 3),
+        worst_ms=round(taken[-1] * 1000, 2),
+    )
 
 
 def in_a_process(*arguments: str) -> Figures:
@@ -483,13 +524,14 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--rollouts", type=int, default=120, help="rollouts that are extracted")
     parser.add_argument("--files", type=int, default=20_000, help="rollouts of the first index")
     parser.add_argument("--threads", type=int, default=100_000, help="threads that are claimed, or looked at again")
+    parser.add_argument("--full", action="store_true", help="also what takes more than two minutes")
     parser.add_argument("--memories", type=int, nargs="+", default=[256, 5000], help="memories that phase two holds")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the figures here too")
     options = parser.parse_args(arguments)
     figures: Figures = {"machine": machine()}
     for part in options.parts or PARTS:
         with tempfile.TemporaryDirectory() as name:
-            figures[part] = PARTS[part](Path(name), options)
+            figures[part] = PARTS[part](Path(name), options) | {"load_average": round(os.getloadavg()[0], 1)}
         print(json.dumps({part: figures[part]}, indent=2), flush=True)
     if options.json:
         options.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")

@@ -6,7 +6,9 @@ import os
 import threading
 import traceback
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
+from itertools import repeat
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
@@ -17,18 +19,24 @@ from memory_pipeline import __version__
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config, is_default_home
 from memory_pipeline.errors import RolloutError, VanishedError
+from memory_pipeline.phase1.ahead import HowToRead, Told, helpers_for, read_ahead
 from memory_pipeline.phase1.tasks import index_tasks
 from memory_pipeline.records import Agent, RolloutFile, SeenFile, ThreadFacts
 from memory_pipeline.rollouts.discover import ScanFolder, find_rollouts, home_problem, look_at_rollouts
 from memory_pipeline.rollouts.lineage import OwnPart, current_file, own_start
-from memory_pipeline.rollouts.reading import read_facts
+from memory_pipeline.rollouts.reading import OwnFolders, memory_folders, read_facts
 from memory_pipeline.rollouts.scope import scope_of
 from memory_pipeline.store.store import Store
+from memory_pipeline.store.threads import Reading
 from memory_pipeline.tombstones import TombstoneFolder, Tombstones
 
 AGENTS_WITH_HOMES = (Agent.CODEX, Agent.CLAUDE)
 
 Progress = Callable[[int, int], None]
+HelpersFor = Callable[[Sequence[RolloutFile]], int]
+
+#: How many readings of helpers one transaction stores.
+_STORED_AT_ONCE = 64
 
 # Called for each of many thousands of unchanged files.
 _PATH = attrgetter("path")
@@ -57,11 +65,16 @@ def index_rollouts(
     stop: threading.Event | None = None,
     on_progress: Progress | None = None,
     scan: ScanFolder = os.scandir,
+    helpers_for: HelpersFor = helpers_for,
 ) -> Discovery:
-    """Bring the index in line with the disk: new, grown, moved, archived, returned and vanished rollouts."""
+    """Bring the index in line with the disk: new, grown, moved, archived, returned and vanished rollouts.
+
+    ``helpers_for`` tells how many processes help to read so many files.
+    """
     store.threads.catch_up(now=clock.now())
     store.jobs.shorten_waits(now=clock.now())
-    found = _bring_in_line(config, store, clock, stop, on_progress, scan)
+    reader = _Reader(config, store, clock, helpers_for)
+    found = _bring_in_line(config, store, clock, reader, stop, on_progress, scan)
     store.citations.count_threads(now=clock.now())
     store.threads.rescope(store.threads.scopes_with_remote())
     problems, tasks = [*_home_problems(config), *found.problems], 0
@@ -76,6 +89,7 @@ def _bring_in_line(
     config: Config,
     store: Store,
     clock: Clock,
+    reader: _Reader,
     stop: threading.Event | None,
     on_progress: Progress | None,
     scan: ScanFolder,
@@ -99,8 +113,7 @@ def _bring_in_line(
     returned = [path for path, old in seen.items() if not old.present and path in listing]
     store.threads.record_presence(returned=returned, vanished=gone, now=clock.now())
     changed += _siblings(listing, seen, {*gone, *returned}, {file.path for file in changed})
-    reader = _Reader(config, store, clock, listing)
-    unreadable = reader.read_all(changed, stop, on_progress)
+    unreadable = reader.read_all(changed, listing, stop, on_progress)
     reader.share_out()
     threads = len(set(map(_THREAD_ID, listing.values())))
     if look is not None and not (changed or moves or gone or returned or on_disk.problems):
@@ -219,26 +232,70 @@ def _is_text(path: str) -> bool:
 class _Reader:
     """Reads files into the index, each thread by its own part."""
 
-    def __init__(self, config: Config, store: Store, clock: Clock, listing: Mapping[str, RolloutFile]) -> None:
+    def __init__(self, config: Config, store: Store, clock: Clock, helpers_for: HelpersFor) -> None:
         self._config = config
         self._store = store
         self._clock = clock
-        self._listing = listing
+        self._helpers_for = helpers_for
+        self._listing: Mapping[str, RolloutFile] = {}
         self._by_thread: dict[tuple[Agent, str], RolloutFile] | None = None  # made when a fork is met
         self._tombstones = TombstoneFolder(config.tombstones_path)
+        self._told: list[tuple[RolloutFile, Told]] = []  # by helpers, and not stored yet
+        self._own_folders: dict[Agent, OwnFolders] = {}
 
-    def read_all(self, files: Sequence[RolloutFile], stop: threading.Event | None, on_progress: Progress | None) -> int:
-        """Read files one after the other; returns how many could not be read."""
+    def read_all(
+        self,
+        files: Sequence[RolloutFile],
+        listing: Mapping[str, RolloutFile],
+        stop: threading.Event | None,
+        on_progress: Progress | None,
+    ) -> int:
+        """Read these of all files on disk, in order, many of them with help; returns how many could not be read."""
+        self._listing = listing
         unreadable = 0
-        for done, file in enumerate(files):
-            if stop is not None and stop.is_set():
-                break
-            if on_progress:
-                on_progress(done, len(files))
-            unreadable += not self._read(file, is_shared_out=False)
+        with closing(self._told_of(files)) as told_of:
+            for done, (file, told) in enumerate(zip(files, told_of, strict=True)):
+                if stop is not None and stop.is_set():
+                    break
+                if on_progress:
+                    on_progress(done, len(files))
+                if told is None:
+                    self._store_what_was_told()
+                    unreadable += not self._read(file, is_shared_out=False)
+                else:
+                    self._told.append((file, told))
+                    if len(self._told) >= _STORED_AT_ONCE:
+                        self._store_what_was_told()
+        self._store_what_was_told()
         if on_progress:
             on_progress(len(files), len(files))
         return unreadable
+
+    def _told_of(self, files: Sequence[RolloutFile]) -> Generator[Told | None, None, None]:
+        """Yield what helpers tell of each file; None of one that is to be read here."""
+        helpers = self._helpers_for(files)
+        if not helpers:
+            yield from repeat(None, len(files))
+            return
+        how = HowToRead(
+            homes={agent: self._config.sources.of(agent).home for agent in AGENTS_WITH_HOMES},
+            max_bytes=self._config.gates.max_rollout_bytes,
+            own_folders=(self._config.memories_dir, self._config.state_dir),
+            now=self._clock.now(),
+        )
+        yield from read_ahead(files, [self._own_part(file) for file in files], how, helpers=helpers)
+
+    def _store_what_was_told(self) -> None:
+        tombstones = self._tombstones.current()
+        readings = [
+            Reading(file=file, facts=_without_forgotten(told.facts, tombstones), scope=told.scope)
+            for file, told in self._told
+        ]
+        self._told.clear()
+        self._store.threads.record_readings(readings, now=self._clock.now())
+        for reading in readings:
+            if tombstones.has_thread(reading.facts.thread_id):
+                self._store.threads.set_disabled(reading.facts.thread_id, disabled=True)
 
     def share_out(self) -> None:
         """Decide which records of the files just read are whose, and read those anew that hold others' records."""
@@ -266,14 +323,14 @@ class _Reader:
             self._store.threads.record_unreadable(file, reason, scope, now=self._clock.now())
             return False
         tombstones = self._tombstones.current()
-        self._store.threads.record_reading(
-            file,
-            _without_forgotten(facts, tombstones),
-            scope_of(facts.cwd, facts.git_remote, thread_id=facts.thread_id),
-            now=self._clock.now(),
+        reading = Reading(
+            file=file,
+            facts=_without_forgotten(facts, tombstones),
+            scope=scope_of(facts.cwd, facts.git_remote, thread_id=facts.thread_id),
             own_from_byte=own.own_from_byte,
             is_shared_out=is_shared_out,
         )
+        self._store.threads.record_readings([reading], now=self._clock.now())
         if tombstones.has_thread(facts.thread_id):
             self._store.threads.set_disabled(facts.thread_id, disabled=True)
         return True
@@ -294,11 +351,15 @@ class _Reader:
         return self._by_thread.get((agent, thread_id))
 
     def _facts(self, file: RolloutFile, own: OwnPart) -> ThreadFacts:
+        home = self._config.sources.of(file.agent).home
+        if file.agent not in self._own_folders:
+            ours = (self._config.memories_dir, self._config.state_dir, *memory_folders(file.agent, home))
+            self._own_folders[file.agent] = OwnFolders(ours)
         return read_facts(
             file,
-            self._config.sources.of(file.agent).home,
+            home,
             max_bytes=self._config.gates.max_rollout_bytes,
-            own_folders=(self._config.memories_dir, self._config.state_dir),
+            own_folders=self._own_folders[file.agent],
             own=own,
             now=self._clock.now(),
         )

@@ -281,7 +281,7 @@ def read_facts(
     home: str,
     *,
     max_bytes: int,
-    own_folders: Sequence[str] = (),
+    own_folders: OwnFolders | Sequence[str] = (),
     gives_direction: Callable[[str], bool] | None = None,
     redact_text: Callable[[str], str] | None = None,
     own: OwnPart | None = None,
@@ -289,7 +289,8 @@ def read_facts(
 ) -> ThreadFacts:
     """Read what the index and the gates need to know of a thread.
 
-    ``own_folders`` are our workspace folders: a session that ran inside one is our own. The two functions default to
+    ``own_folders`` are our workspace folders, resolved or not: a session that ran inside one, or inside one of the
+    agent's, is our own. The two functions default to
     those of ``directions`` and ``redact``. ``own`` says which part of the file is its own thread's: nothing else
     counts, and the times are those of that part; ``record_hashes`` lists every record of the file all the same. A time
     later than ``now`` is told as the newest alone.
@@ -307,11 +308,12 @@ def read_facts(
         tally.undo(sequencer.undone)
     notes = reading.notes
     named_by_log = notes.thread_id if file.agent is Agent.CODEX and _is_plain_id(notes.thread_id) else None
-    is_own = is_own_folder(notes.cwd, (*own_folders, *memory_folders(file.agent, home)))
+    if not isinstance(own_folders, OwnFolders):
+        own_folders = OwnFolders((*own_folders, *memory_folders(file.agent, home)))
     return ThreadFacts(
         thread_id=named_by_log or file.thread_id,
         agent=file.agent,
-        source=Source.OWN if is_own else notes.source,
+        source=Source.OWN if own_folders.hold(notes.cwd) else notes.source,
         cwd=notes.cwd,
         git_remote=notes.git_remote,
         git_branch=notes.git_branch,
@@ -445,16 +447,30 @@ def _is_plain_id(thread_id: str | None) -> bool:
     return thread_id is not None and _PLAIN_ID.fullmatch(thread_id) is not None
 
 
-def is_own_folder(cwd: str | None, own_folders: Sequence[str]) -> bool:
-    """Whether a session ran inside a memory workspace: one of ours, or Codex's own, by its name or by a link."""
-    folder = plain_path(cwd)
-    if folder is None:
-        return False
-    ours = {place for own in map(plain_path, own_folders) if own is not None for place in (own, _real(own))}
-    return any(
-        _OWN_FOLDER.search(place) is not None or any(is_below(place, own) for own in ours)
-        for place in (folder, _real(folder))
-    )
+class OwnFolders:
+    """Our memory workspaces, resolved once for all the logs of a look: whether a session ran inside one of them."""
+
+    def __init__(self, folders: Iterable[str]) -> None:
+        places = [place for place in map(plain_path, folders) if place is not None]
+        self._ours = {*places, *map(_real, places)}
+        self._known: dict[str, bool] = {}
+
+    def hold(self, cwd: str | None) -> bool:
+        """Whether a folder lies in a workspace: one of ours, or Codex's own, by its name or by a link."""
+        folder = plain_path(cwd)
+        if folder is None:
+            return False
+        if folder not in self._known:
+            self._known[folder] = any(
+                _OWN_FOLDER.search(place) is not None or any(is_below(place, own) for own in self._ours)
+                for place in (folder, _real(folder))
+            )
+        return self._known[folder]
+
+
+def is_own_folder(cwd: str | None, own_folders: Iterable[str]) -> bool:
+    """Whether a session ran inside a memory workspace; see OwnFolders."""
+    return OwnFolders(own_folders).hold(cwd)
 
 
 def _real(folder: str) -> str:

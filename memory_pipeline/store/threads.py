@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 import orjson
+from msgspec import Struct
 
 from memory_pipeline.records import (
     PROJECT_SCOPE_PREFIX,
@@ -35,6 +36,16 @@ _SELECT_THREAD = """
     LEFT JOIN jobs AS j ON j.thread_id = t.thread_id
     LEFT JOIN extractions AS x ON x.thread_id = t.thread_id
 """
+
+
+class Reading(Struct, frozen=True, kw_only=True):
+    """What reading a file told, and where its thread belongs."""
+
+    file: RolloutFile
+    facts: ThreadFacts
+    scope: str
+    own_from_byte: int = 0  # where a fork's own part begins
+    is_shared_out: bool = False  # else its records wait to be; see Lineage
 
 
 class Threads:
@@ -85,60 +96,15 @@ class Threads:
         """Return what is another number once any other connection has written."""
         return data_version(self._connect())
 
-    def record_reading(
-        self,
-        file: RolloutFile,
-        facts: ThreadFacts,
-        scope: str,
-        *,
-        now: float,
-        own_from_byte: int = 0,
-        is_shared_out: bool = False,
-    ) -> None:
-        """Store what reading a file told. The thread's row follows the file that holds its latest words.
+    def record_reading(self, file: RolloutFile, facts: ThreadFacts, scope: str, *, now: float) -> None:
+        """Store what reading one file told; see record_readings."""
+        self.record_readings([Reading(file=file, facts=facts, scope=scope)], now=now)
 
-        ``own_from_byte`` is where a fork's own part begins. Unless the reading ``is_shared_out``, its records wait to
-        be; see Lineage.
-        """
+    def record_readings(self, readings: Iterable[Reading], *, now: float) -> None:
+        """Store what reading files told. A thread's row follows the file that holds its latest words."""
         with immediate(self._connect()) as connection:
-            _upsert_file(connection, file, facts.thread_id, open_error=False)
-            row = connection.execute(
-                """
-                SELECT t.rollout_path, t.content_digest, max(t.updated_at, t.newest_at) AS newest_at, t.index_error,
-                    f.present
-                FROM threads AS t
-                LEFT JOIN rollout_files AS f ON f.path = t.rollout_path WHERE t.thread_id = ?
-                """,
-                (facts.thread_id,),
-            ).fetchone()
-            # A clock that ran ahead must neither let a thread jump the queue nor keep it too recent for years.
-            written_at = file.mtime_ns / 1e9
-            newest_at = _first_known(facts.newest_at, facts.updated_at, written_at)
-            updated_at = min(_first_known(facts.updated_at, written_at), now)
-            other_file_owns = (
-                row is not None
-                and row["rollout_path"] != file.path
-                and row["present"]
-                and row["index_error"] is None
-                and row["newest_at"] >= max(updated_at, newest_at)
-            )
-            if not other_file_owns:
-                if row is not None and row["rollout_path"] != file.path and not row["present"]:
-                    _move_evidence(connection, facts.thread_id, row["rollout_path"], file.path)
-                upsert_thread(connection, file, facts, scope, updated_at, now)
-                if row is None:
-                    note(connection, facts.thread_id, Happened.INDEXED, now=now)
-                elif row["content_digest"] != facts.content_digest and not is_shared_out:
-                    note(connection, facts.thread_id, Happened.GREW, now=now)
-                connection.execute(
-                    "UPDATE threads SET own_from_byte = ?, claimed_records = ?, newest_at = ? WHERE thread_id = ?",
-                    (own_from_byte, None if is_shared_out else facts.record_hashes or None, newest_at, facts.thread_id),
-                )
-                _keep_rate_limits(connection, file.agent, facts.rate_limits)
-                if facts.source not in (Source.OWN, Source.SUBAGENT):
-                    # A memory run, or a part of a session that is told of elsewhere, is no use of a memory.
-                    store_citations(connection, facts.thread_id, facts.citations, began_at=facts.started_at, now=now)
-                refresh_claimable(connection, [facts.thread_id])
+            for reading in readings:
+                _store_reading(connection, reading, now=now)
 
     def catch_up(self, *, now: float) -> None:
         """Let the newest time of each thread count that has come by now: our clock was behind when the log was read."""
@@ -298,6 +264,53 @@ class Threads:
 def select_threads(connection: sqlite3.Connection, where: str, values: Iterable[object]) -> list[IndexedThread]:
     """Return the threads that a condition on ``t``, ``j`` or ``x`` picks, with its own order and limit."""
     return [_thread(row) for row in connection.execute(f"{_SELECT_THREAD} {where}", tuple(values))]
+
+
+def _store_reading(connection: sqlite3.Connection, reading: Reading, *, now: float) -> None:
+    file, facts = reading.file, reading.facts
+    _upsert_file(connection, file, facts.thread_id, open_error=False)
+    row = connection.execute(
+        """
+        SELECT t.rollout_path, t.content_digest, max(t.updated_at, t.newest_at) AS newest_at, t.index_error,
+            f.present
+        FROM threads AS t
+        LEFT JOIN rollout_files AS f ON f.path = t.rollout_path WHERE t.thread_id = ?
+        """,
+        (facts.thread_id,),
+    ).fetchone()
+    # A clock that ran ahead must neither let a thread jump the queue nor keep it too recent for years.
+    written_at = file.mtime_ns / 1e9
+    newest_at = _first_known(facts.newest_at, facts.updated_at, written_at)
+    updated_at = min(_first_known(facts.updated_at, written_at), now)
+    other_file_owns = (
+        row is not None
+        and row["rollout_path"] != file.path
+        and row["present"]
+        and row["index_error"] is None
+        and row["newest_at"] >= max(updated_at, newest_at)
+    )
+    if not other_file_owns:
+        if row is not None and row["rollout_path"] != file.path and not row["present"]:
+            _move_evidence(connection, facts.thread_id, row["rollout_path"], file.path)
+        upsert_thread(connection, file, facts, reading.scope, updated_at, now)
+        if row is None:
+            note(connection, facts.thread_id, Happened.INDEXED, now=now)
+        elif row["content_digest"] != facts.content_digest and not reading.is_shared_out:
+            note(connection, facts.thread_id, Happened.GREW, now=now)
+        connection.execute(
+            "UPDATE threads SET own_from_byte = ?, claimed_records = ?, newest_at = ? WHERE thread_id = ?",
+            (
+                reading.own_from_byte,
+                None if reading.is_shared_out else facts.record_hashes or None,
+                newest_at,
+                facts.thread_id,
+            ),
+        )
+        _keep_rate_limits(connection, file.agent, facts.rate_limits)
+        if facts.source not in (Source.OWN, Source.SUBAGENT):
+            # A memory run, or a part of a session that is told of elsewhere, is no use of a memory.
+            store_citations(connection, facts.thread_id, facts.citations, began_at=facts.started_at, now=now)
+        refresh_claimable(connection, [facts.thread_id])
 
 
 def _first_known(*times: float | None) -> float:
