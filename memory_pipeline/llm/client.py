@@ -269,6 +269,7 @@ class ModelClient:
             timeout=self._model.timeout_seconds,
             follow_redirects=False,
             trust_env=self._model.is_remote,  # a proxy would carry off words that are to stay on this machine
+            verify=_trusted(self._base_url, is_remote=self._model.is_remote),
             event_hooks={"request": [self._put_headers], "response": [_take_reply]},
         )
         try:
@@ -331,6 +332,18 @@ def _take_reply(response: Any) -> None:
             raise _TooLargeError
     headers = {name.lower(): value for name, value in response.headers.items()}
     raise _TakenError(Reply(status=response.status_code, headers=headers, body=bytes(body)))
+
+
+def _trusted(base_url: str, *, is_remote: bool) -> Any:
+    """Return whose certificates are trusted: the usual ones; nobody's where nothing goes over TLS.
+
+    Loading the usual ones takes time and megabytes, which a server on this machine without TLS has no use for.
+    """
+    if is_remote or urlsplit(base_url).scheme != "http":
+        return True
+    import ssl
+
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def _usable_key(model: ModelConfig, api_key: str | None) -> str:

@@ -26,6 +26,7 @@ from memory_pipeline.errors import (
     StoreError,
     VanishedError,
 )
+from memory_pipeline.heaps import share_heaps
 from memory_pipeline.llm.faults import TOO_LONG_PREFIX
 from memory_pipeline.llm.rows import shorten
 from memory_pipeline.phase1.evidence import EvidenceBuilder, Forgotten, build_evidence
@@ -151,6 +152,8 @@ class Phase1:
         # The embedded extractor is bound by the processor, which Python threads share: a second worker would only wait.
         size = self._config.phase1.concurrency if self._config.model.is_paid else 1
         size = work.workers = min(size, max(work.total, 1))
+        if size > 1:
+            share_heaps()
         # Daemon threads, so that a model that hangs can't keep a stopped program from ending.
         workers = [
             threading.Thread(target=self._work, args=(work,), name=f"extract-{number}", daemon=True)
