@@ -27,6 +27,7 @@ from memory_pipeline.llm.port import Meter, Taken
 from memory_pipeline.llm.retry import call_with_retries
 from memory_pipeline.llm.wire import (
     Usage,
+    byte_count,
     counted_tokens,
     estimated_tokens,
     limit_answer,
@@ -44,7 +45,7 @@ OUTPUT_MAX_TOKENS = 16_384  # a session's answer takes a tenth of it; the rest i
 
 #: What a request may tell about us besides its body; the client adds the machine's platform and more, and takes
 #: further headers from the environment.
-_KEPT_HEADERS = frozenset({"host", "accept", "content-type", "content-length", "user-agent"})
+_KEPT_HEADERS = frozenset({b"host", b"accept", b"content-type", b"content-length", b"user-agent"})
 
 
 @dataclass(kw_only=True, slots=True)
@@ -285,9 +286,8 @@ class ModelClient:
             raise ConfigError(f"model.base_url can't be used: {type(error).__name__}; check its host name") from error
 
     def _put_headers(self, request: Any) -> None:
-        for name in list(request.headers):
-            if name.lower() not in _KEPT_HEADERS:
-                del request.headers[name]
+        kept = [(name, value) for name, value in request.headers.raw if name.lower() in _KEPT_HEADERS]
+        request.headers = type(request.headers)(kept)
         request.headers["Authorization"] = f"Bearer {self._api_key}"
         request.headers["Accept-Encoding"] = "identity"
         # A connection for each request: it can be cut without cutting another one's. It costs one handshake.
@@ -391,7 +391,7 @@ def _taken(reply: Reply, texts: Sequence[str], *, most_tokens: int) -> Taken | N
     if not 200 <= reply.status < 300 or reply.is_html or table.get("error"):
         return _most_of(usage, 0, 0, most_input=most_tokens, most_output=most_tokens)
     written = words_of(table) if table else [reply.body]
-    sent_bytes = sum(len(text.encode("utf-8", "replace")) for text in texts)
+    sent_bytes = sum(map(byte_count, texts))
     return _most_of(
         usage,
         counted_tokens(texts),
