@@ -340,8 +340,9 @@ class Phase1:
             answer = dataclasses.replace(answer, saw_all_rows=False)
         answer = under_goal(answer, evidence)
         extraction = check_answer(answer, evidence, scope_at=TurnScopes(self._store, thread).at)
-        earlier = self._store.extractions.get(thread.thread_id)
-        if extraction.coverage is Coverage.PARTIAL:
+        is_partial = extraction.coverage is Coverage.PARTIAL
+        earlier = self._store.extractions.get(thread.thread_id) if is_partial or not tombstones.is_empty else None
+        if is_partial:
             extraction = keep_earlier_entries(extraction, earlier)
         if not tombstones.is_empty:
             extraction = keep_spared_entries(extraction, earlier, tombstones)
