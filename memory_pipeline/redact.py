@@ -168,7 +168,8 @@ def _secrets_as_written(text: str) -> Iterator[_Span]:
         yield from _placed(text, folded)
     for keyword in rules.KEYWORDS:
         examined = 0
-        for position in _occurrences(folded, keyword):
+        for found in rules.keyword_pattern(keyword).finditer(folded) if keyword in folded else ():
+            position = found.start()
             # A value may hold many more keywords. Those get a short look, or a long one would be read over and over.
             longest = _LONGEST_VALUE if position >= examined else _LONGEST_INNER_VALUE
             if not rules.may_name_a_secret(folded, position, keyword):

@@ -813,11 +813,16 @@ def looks_random(value: str) -> bool:
     return compiled(r"[\d!@#$%^&*+/=~?]").search(value) is not None
 
 
+@cache
+def keyword_pattern(keyword: str) -> re.Pattern[str]:
+    """Return the pattern of a keyword that is not the beginning of another word, such as passed: tests print many."""
+    endings = "|".join(_OTHER_WORDS[keyword])
+    return re.compile(f"{keyword}(?!{endings})" if endings else keyword)
+
+
 def may_name_a_secret(folded: str, position: int, keyword: str) -> bool:
     """Whether a keyword may belong to a secret's name, by its nearest letters alone: a quick look, for every hit."""
     after = position + len(keyword)
-    if folded.startswith(_OTHER_WORDS[keyword], after):
-        return False
     if keyword == "key" and folded[position - 1 : position] == "_" and folded[after : after + 1] in ("=", ":"):
         return True
     return keyword != "key" or folded[max(0, position - 20) : position].rstrip("_-. ").endswith(_SECRET_KEYS)

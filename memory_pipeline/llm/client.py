@@ -28,6 +28,7 @@ from memory_pipeline.llm.port import Meter, Taken
 from memory_pipeline.llm.retry import call_with_retries
 from memory_pipeline.llm.wire import (
     Usage,
+    byte_count,
     counted_tokens,
     estimated_tokens,
     limit_answer,
@@ -45,7 +46,7 @@ OUTPUT_MAX_TOKENS = 16_384  # a session's answer takes a tenth of it; the rest i
 
 #: What a request may tell about us besides its body; the client adds the machine's platform and more, and takes
 #: further headers from the environment.
-_KEPT_HEADERS = frozenset({"host", "accept", "content-type", "content-length", "user-agent"})
+_KEPT_HEADERS = frozenset({b"host", b"accept", b"content-type", b"content-length", b"user-agent"})
 
 
 class Spent(Struct, kw_only=True):
@@ -269,6 +270,7 @@ class ModelClient:
             timeout=self._model.timeout_seconds,
             follow_redirects=False,
             trust_env=self._model.is_remote,  # a proxy would carry off words that are to stay on this machine
+            verify=_trusted(self._base_url, is_remote=self._model.is_remote),
             event_hooks={"request": [self._put_headers], "response": [_take_reply]},
         )
         try:
@@ -284,9 +286,8 @@ class ModelClient:
             raise ConfigError(f"model.base_url can't be used: {type(error).__name__}; check its host name") from error
 
     def _put_headers(self, request: Any) -> None:
-        for name in list(request.headers):
-            if name.lower() not in _KEPT_HEADERS:
-                del request.headers[name]
+        kept = [(name, value) for name, value in request.headers.raw if name.lower() in _KEPT_HEADERS]
+        request.headers = type(request.headers)(kept)
         request.headers["Authorization"] = f"Bearer {self._api_key}"
         request.headers["Accept-Encoding"] = "identity"
         # A connection for each request: it can be cut without cutting another one's. It costs one handshake.
@@ -331,6 +332,18 @@ def _take_reply(response: Any) -> None:
             raise _TooLargeError
     headers = {name.lower(): value for name, value in response.headers.items()}
     raise _TakenError(Reply(status=response.status_code, headers=headers, body=bytes(body)))
+
+
+def _trusted(base_url: str, *, is_remote: bool) -> Any:
+    """Return whose certificates are trusted: the usual ones; nobody's where nothing goes over TLS.
+
+    Loading the usual ones takes time and megabytes, which a server on this machine without TLS has no use for.
+    """
+    if is_remote or urlsplit(base_url).scheme != "http":
+        return True
+    import ssl
+
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def _usable_key(model: ModelConfig, api_key: str | None) -> str:
@@ -378,7 +391,7 @@ def _taken(reply: Reply, texts: Sequence[str], *, most_tokens: int) -> Taken | N
     if not 200 <= reply.status < 300 or reply.is_html or table.get("error"):
         return _most_of(usage, 0, 0, most_input=most_tokens, most_output=most_tokens)
     written = words_of(table) if table else [reply.body]
-    sent_bytes = sum(len(text.encode("utf-8", "replace")) for text in texts)
+    sent_bytes = sum(map(byte_count, texts))
     return _most_of(
         usage,
         counted_tokens(texts),

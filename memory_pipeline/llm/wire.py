@@ -269,12 +269,17 @@ def _is_text(part: Mapping[str, Any]) -> bool:
 
 def estimated_tokens(texts: Iterable[str]) -> int:
     """Return about how many tokens texts have: one for three bytes of UTF-8, which rather overstates English."""
-    return -(-sum(len(text.encode("utf-8", "replace")) for text in texts) // 3)
+    return -(-sum(map(byte_count, texts)) // 3)
 
 
 def counted_tokens(texts: Iterable[str | bytes]) -> int:
     """Return how many tokens texts have at the least, as far as we can tell: one for four bytes of UTF-8."""
-    return sum(len(text if isinstance(text, bytes) else text.encode("utf-8", "replace")) for text in texts) // 4
+    return sum(len(text) if isinstance(text, bytes) else byte_count(text) for text in texts) // 4
+
+
+def byte_count(text: str) -> int:
+    """Return how many bytes of UTF-8 a text takes; what can't be encoded counts as one."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
 def words_of(reply: Mapping[str, Any]) -> list[str]:

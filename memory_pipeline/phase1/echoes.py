@@ -36,9 +36,9 @@ _MEMORY_TEXT = re.compile(
     r"|thread_id: [\w\-]+[ \t]*\r?\n[^\n]{0,20}updated_at: "
     r"|- \S[^\n]{0,600} \[Task \d{1,4}\][ \t]*$|v1[ \t]*\r?\n(?:[^\n]*\n){0,3}?[^\n]{0,20}## User Profile)"
 )
-_MEMORY_TEXT_HINTS = (
-    "# Raw Memories", "# Task Group: ", "### rollout_summary_files", "[Task ", "## User Profile", "## What's in Memory",
-    "thread_id: ",
+_MEMORY_TEXT_HINTS = ("[Task ", "thread_id: ")
+_MEMORY_HEADING_HINTS = (
+    "# Raw Memories", "# Task Group: ", "### rollout_summary_files", "## User Profile", "## What's in Memory",
 )  # fmt: skip
 #: How Codex marks which memories an answer rests on.
 _CITATION = re.compile(r"\s*<oai-mem-citation>.*?(?:</oai-mem-citation>|\Z)", re.DOTALL)
@@ -134,7 +134,8 @@ def looks_like_memory(text: str) -> bool:
     """Whether a text is, or holds, a part of a memory's files, by lines that stand nowhere else."""
     if _CONTEXT in text or OWN_FRAME in text:
         return True
-    return any(hint in text for hint in _MEMORY_TEXT_HINTS) and _MEMORY_TEXT.search(text) is not None
+    hints = (*_MEMORY_TEXT_HINTS, *_MEMORY_HEADING_HINTS) if "#" in text else _MEMORY_TEXT_HINTS
+    return any(hint in text for hint in hints) and _MEMORY_TEXT.search(text) is not None
 
 
 def without_citations(event: Event) -> str:

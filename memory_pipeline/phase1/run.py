@@ -27,6 +27,7 @@ from memory_pipeline.errors import (
     StoreError,
     VanishedError,
 )
+from memory_pipeline.heaps import share_heaps
 from memory_pipeline.llm.faults import TOO_LONG_PREFIX
 from memory_pipeline.llm.rows import shorten
 from memory_pipeline.phase1.evidence import EvidenceBuilder, Forgotten, build_evidence
@@ -151,6 +152,8 @@ class Phase1:
         # The embedded extractor is bound by the processor, which Python threads share: a second worker would only wait.
         size = self._config.phase1.concurrency if self._config.model.is_paid else 1
         size = work.workers = min(size, max(work.total, 1))
+        if size > 1:
+            share_heaps()
         # Daemon threads, so that a model that hangs can't keep a stopped program from ending.
         workers = [
             threading.Thread(target=self._work, args=(work,), name=f"extract-{number}", daemon=True)
@@ -337,8 +340,9 @@ class Phase1:
             answer = replace(answer, saw_all_rows=False)
         answer = under_goal(answer, evidence)
         extraction = check_answer(answer, evidence, scope_at=TurnScopes(self._store, thread).at)
-        earlier = self._store.extractions.get(thread.thread_id)
-        if extraction.coverage is Coverage.PARTIAL:
+        is_partial = extraction.coverage is Coverage.PARTIAL
+        earlier = self._store.extractions.get(thread.thread_id) if is_partial or not tombstones.is_empty else None
+        if is_partial:
             extraction = keep_earlier_entries(extraction, earlier)
         if not tombstones.is_empty:
             extraction = keep_spared_entries(extraction, earlier, tombstones)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 import subprocess
 import sys
 import threading
@@ -41,7 +42,7 @@ from memory_pipeline.errors import (
     InterruptedRunError,
     ProviderError,
 )
-from memory_pipeline.llm.client import DEFAULT_BASE_URL, REPLY_MAX_BYTES
+from memory_pipeline.llm.client import DEFAULT_BASE_URL, REPLY_MAX_BYTES, _trusted
 from memory_pipeline.llm.openai_adapter import OpenAIExtractor
 from memory_pipeline.llm.port import Extractor
 from memory_pipeline.llm.retry import PassingError
@@ -610,3 +611,24 @@ def test_the_test_server_runs_as_a_process_of_its_own(tmp_path: Path) -> None:
     assert running.returncode == 0
     recorded = (tmp_path / "requests.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["path"] for line in recorded] == [RESPONSES_PATH, RESPONSES_PATH]
+
+
+@pytest.mark.parametrize(
+    ("base_url", "is_remote", "trusts_the_usual"),
+    [
+        ("http://127.0.0.1:8000/v1", False, False),
+        ("https://127.0.0.1:8000/v1", False, True),
+        ("http://models.example/v1", True, True),
+        ("https://models.example/v1", True, True),
+    ],
+)
+def test_certificates_are_loaded_unless_nothing_goes_over_tls(
+    base_url: str, is_remote: bool, trusts_the_usual: bool
+) -> None:
+    """Only a server on this machine without TLS needs none; there nobody is trusted, rather than everybody."""
+    trusted = _trusted(base_url, is_remote=is_remote)
+    if trusts_the_usual:
+        assert trusted is True
+    else:
+        assert trusted.verify_mode is ssl.CERT_REQUIRED
+        assert trusted.get_ca_certs() == []
