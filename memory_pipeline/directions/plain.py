@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import islice
 
 from memory_pipeline.directions import chinese_plain, english_plain, english_rules, english_words
@@ -137,7 +138,9 @@ def confirmed(sentence: Sentence, *, custom: bool = False) -> Direction | None:
     """
     masked = sentence.masked
     begin = after_lead(masked, 0, len(masked))
-    if (sentence.question and POLITE_REQUEST.search(masked) is None) or len(masked) > _PLAIN_MAX_CHARS:
+    if len(masked) > _PLAIN_MAX_CHARS or (custom and is_asked(replace(sentence, question=False))):
+        return None
+    if sentence.question and not custom and POLITE_REQUEST.search(masked) is None:
         return None
     polite = POLITE_REQUEST.search(masked) if sentence.question else None
     begin = polite.end() if polite else begin
