@@ -48,8 +48,15 @@ def same_statement(a: str, b: str) -> bool:
     Never so when a number, version, path, flag, tool or other name differs, or when one refuses what the other asks.
     """
     first, second = _read(a), _read(b)
-    if first.plain == second.plain:
+    if first.plain == second.plain or _read_alike(first, second):
         return True
+    bare_a, bare_b = _read(_without_frame(a)), _read(_without_frame(b))
+    keeps_sense = (bare_a.negates, bare_b.negates) == (first.negates, second.negates)
+    return keeps_sense and _read_alike(bare_a, bare_b)
+
+
+def _read_alike(first: _Reading, second: _Reading) -> bool:
+    """Whether two readings ask and refuse the same, under the same circumstances."""
     if not first.words or not second.words:
         return False
     if first.exact != second.exact or first.refused != second.refused or first.place != second.place:
@@ -64,6 +71,46 @@ def same_statement(a: str, b: str) -> bool:
     # A long sentence may say one small thing more and still be the same.
     extra, common = only_a or only_b, first.asked & second.asked
     return len(extra) * 6 <= len(common) and not any(_is_exact(word) for word in extra)
+
+
+@lru_cache(maxsize=4096)
+def _without_frame(text: str) -> str:
+    """A rule without the words that only say that it is one: "we'd like you to always", "以后请"; nor who asks for it."""
+    folded = text.casefold().replace("’", "'")
+    folded = _NOT_AT_ALL.sub("never ", folded)
+    begin = 0
+    while (match := _FRAME.match(folded, begin)) is not None and match.end() > begin:
+        begin = match.end()
+    bare = _FRAME_BEHIND.sub("", folded[begin:])
+    return bare if len(bare.split()) > 1 or _CJK.search(bare) else text
+
+
+_NOT_AT_ALL = re.compile(
+    r"\bunder no circumstances\b |\bi(?:'d| would) (?:rather|prefer it if|appreciate it if|be glad if) you (?:didn't|did not) "
+)
+_FRAME = re.compile(
+    r"[\s,:!]*(?:"
+    r"(?:(?:please|pls|kindly|also|and|so|ok|always|generally|usually|in general|from (?:now|here|today) on|in (?:the )?future"
+    r"|next time|going forward|as a (?:rule|habit)|(?:as )?far as possible|if possible|by default|starting now|again"
+    r"|remember|keep in mind|don't forget|be sure|make sure|note|be so kind and"
+    r"|in (?:this|our) (?:repo|project|codebase)|in (?:the )?(?:repo|project|codebase)|here)\b(?: (?:to|that)\b)?"
+    r"|(?:i|we)(?:'d| would)?(?: really| much| also)? (?:like|love|want|need|expect|prefer|rather|appreciate)"
+    r"(?: it)?(?: if| that| when)?(?: you| everyone)\b(?: to| could)?"
+    r"|(?:it'd|it would) (?:be|help) (?:nice|great|good|better|a lot)? ?if you\b(?: could)?"
+    r"|(?:you|everyone(?: on (?:the|this) (?:project|team))?|contributors|we|people) (?:must|should|has to|have to|need to"
+    r"|(?:are|is) (?:supposed|expected) to)\b"
+    r"|(?:the|our|a|one of our|another) (?:\w+ )?(?:rule|convention|policy|custom|principle|deal)s?(?: (?:here|in this repo"
+    r"|for this repo))?(?: is|:)(?: to| that you)?(?! not)|rule for this repo:|we(?: always| usually)?(?= \w))"
+    r"(?=[\s,:!])"
+    r"|(?:请你?|麻烦你?|拜托|以后|今后|往后|下次|每次|从现在起|从今天起|记得|记住|别忘了|注意|务必|一定要|必须|始终|总是|都要|都|要"
+    r"|最好|希望你|我(?:比较|更)?(?:喜欢|希望|想让)你?|(?:我们组|团队|公司|领导|评审|我们|咱们)?的?(?:规则|规定|约定|要求|习惯|规矩)是?"
+    r"|我们组|长点记性|再说一遍|最后说一次|always |please |remember )[，,：:\s]*)"
+)
+_FRAME_BEHIND = re.compile(
+    r"[\s,，;.!。！]*(?:please|thanks|thx|ok|always|house rule|in (?:this|our) (?:repo|project|codebase)|in general|every single time"
+    r"|each time|every time|from (?:now|here) on|that's (?:what i want to see|how (?:i like it|we do it|the team works))"
+    r"|谢谢|这是规矩|以后都这样|好吗)[\s.!。！]*$"
+)
 
 
 def contradicts(a: str, b: str) -> bool:
@@ -615,13 +662,16 @@ def _turns_away_from(choice: _Choice | None, text: str) -> bool:
     """
     if choice is None or not choice.left or len(choice.chosen) > 1 or code_in(text):
         return False
-    told = _read(text)
+    told = _read(_BUT_FOR.sub("", text.casefold()))
     tools = frozenset(word for word in told.words if FAMILY_OF.get(word) in ONE_OF)
     if {FAMILY_OF[word] for word in tools} != {choice.family} or tools & choice.chosen:
         return False
     refused = told.refused if tools - told.refused else frozenset()  # a person who uses none of them says so otherwise
-    if not (tools & choice.left) - refused or _SOMEWHERE.search(_BUT_FOR.sub("", told.plain)):
+    if not (tools & choice.left) - refused or _SOMEWHERE.search(told.plain):
         return False
+    chooses = bool(told.place & tools and told.asked & tools)  # "whenever it's npm or pnpm, take pnpm"
+    if not chooses and any(_stem(word) not in _ANYWHERE for word in told.place - tools):
+        return False  # it holds somewhere, or at times
     others = told.words - tools
     return len(others) <= _MOST_WORDS_AROUND and not any(map(_is_exact, others))
 
@@ -642,6 +692,7 @@ _ANYWHERE_WORDS = """
 possible reach first something similar day any me add write touch need do goes through
 project projects repo repository codebase code package packages dependencies dependency everything anything
 general now good future here team place favour new work us me everyone installing builds scripts
+monorepo whole entire deps choice whatever sort kind forget later information standardized standardised settled allowed
 """
 _ANYWHERE = frozenset(map(_stem, _ANYWHERE_WORDS.split())) | _WHAT_TOOLS_DO
 _SAID_OF_CHOICES_WORDS = """

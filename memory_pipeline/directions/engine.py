@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from msgspec.structs import replace
+
 from memory_pipeline.directions.clauses import requests_work
 from memory_pipeline.directions.company import Company
 from memory_pipeline.directions.english import BARE_CORRECTION, ORDER, TROUBLE
@@ -12,7 +14,7 @@ from memory_pipeline.directions.lazy import Lazy
 from memory_pipeline.directions.marked import marked_directions
 from memory_pipeline.directions.plain import CONFIRMS, IS_CUSTOM, confirmed, plain_direction, with_first_half
 from memory_pipeline.directions.sensed import does_not_last, sensed_direction, whole_of
-from memory_pipeline.directions.statement import Direction
+from memory_pipeline.directions.statement import EVERYWHERE, Direction
 from memory_pipeline.directions.words import Sentence, both_ends, own_words, sentences
 
 
@@ -99,11 +101,22 @@ def _find(text: str, by_patterns_alone: bool) -> tuple[Direction, ...]:
         directions = _known(sentence, company, before, corrected=corrected)
         if not by_patterns_alone:
             directions = _sensed(directions, sentence, company, corrected=corrected)
+        if found and _LIFTS.match(sentence.masked) and EVERYWHERE.search(sentence.masked):
+            last = next(reversed(found))
+            found[last] = replace(found[last], everywhere=True)
+            directions = []
         for each in directions:
             found.setdefault(each.text.casefold(), each)
         before = sentence if not directions else None
         corrected = BARE_CORRECTION.fullmatch(sentence.masked) is not None
     return tuple(found.values())
+
+
+#: Says of what was said right before where it holds: "that goes for all my repos".
+_LIFTS = Lazy(
+    r"(?:and |also |by the way )*(?:(?:this|that|it|the same|same|all of this)\b(?:'s)?|not (?:just|only) here)(?: \S+){1,11}$"
+    r"|(?:这条|这点|这个(?:规则|要求)|以上|同样)[^，]{2,24}$"
+)
 
 
 def _sensed(known: list[Direction], sentence: Sentence, company: Company, *, corrected: bool) -> list[Direction]:

@@ -145,10 +145,10 @@ UNSURE = Lazy(
     r"|或许|是不是|要不要|如果总是"
 )
 ASKS = Lazy(
-    r"(?:why(?! (?:do|are|did) you (?:keep|always|still)\b[^,]*,)|what(?! i (?:really )?(?:don't|do not|never|want|need|like))|how(?! (?:often|many times) [^,]+,)|where|who|whose|which"
+    r"(?:why(?! (?:do|are|did) you (?:keep|always|still)\b[^,]*,)|what(?! i (?:really )?(?:don't|do not|never|want|need|like))|how(?! (?:often|many times)\b[^,]*,)|where|who|whose|which"
     r"|is(?! (?:better|not possible|forbid\w+|not allowed|important|necessary|easier|good if|prohibited))"
     r"|are|was|were|does|did|has|had|isn't|aren't|don't you|doesn't|didn't"
-    r"|do (?:you|we|i|they)|have (?:you|we|i)|should (?:i|we|it|you)|shall (?:i|we)|can i|could i|may i"
+    r"|do (?:you|we|i|they)|have (?:you|we|i)|should (?:i|we|it|you)|shall (?:i|we)|(?:can|could|may) i(?! ask you to)"
     r"|would it"
     r"|am i|any idea|i wonder)\b|(?:为什么|为啥|怎么(?!又)|什么|是否|能否|有没有|哪|谁|难道|[他她][们]?[说让]"
     r"|有人说|你还?记得|你(?:总是|老是|又|每次都))"

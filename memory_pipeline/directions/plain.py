@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from itertools import islice
 
+from msgspec.structs import replace
+
 from memory_pipeline.directions import chinese_plain, english_plain, english_rules, english_words
 from memory_pipeline.directions.clauses import CJK, MEANT_TO_BE_BUILT, MOST_STARTS, SPECIFIES, after_lead, is_asked
 from memory_pipeline.directions.company import Company
@@ -139,7 +141,9 @@ def confirmed(sentence: Sentence, *, custom: bool = False) -> Direction | None:
     """
     masked = sentence.masked
     begin = after_lead(masked, 0, len(masked))
-    if (sentence.question and POLITE_REQUEST.search(masked) is None) or len(masked) > _PLAIN_MAX_CHARS:
+    if len(masked) > _PLAIN_MAX_CHARS or (custom and is_asked(replace(sentence, question=False))):
+        return None
+    if sentence.question and not custom and POLITE_REQUEST.search(masked) is None:
         return None
     polite = POLITE_REQUEST.search(masked) if sentence.question else None
     begin = polite.end() if polite else begin

@@ -50,7 +50,8 @@ def sensed_direction(sentence: Sentence, company: Company, *, corrected: bool) -
         return None
     if MEANT_TO_BE_BUILT.search(masked) or company.says_how_to_answer(sentence):
         return None
-    span = _lasting_span(masked, beside_a_request=company.has_task_beside(sentence), in_spec=company.builds)
+    span = _insisted_on(masked)
+    span = span or _lasting_span(masked, beside_a_request=company.has_task_beside(sentence), in_spec=company.builds)
     if span is None:
         return None
     begin, end = span
@@ -70,6 +71,25 @@ def sensed_direction(sentence: Sentence, company: Company, *, corrected: bool) -
         return None
     correction = corrected or CORRECTION.match(masked) is not None
     return state(sentence, begin, end, kind=kind, correction=correction)
+
+
+def _insisted_on(masked: str) -> _Span | None:
+    """What comes after words by which a person says that it was said before, or is a rule; trouble never does."""
+    if _SAID_BEFORE.match(masked) is None:
+        return None
+    begin = after_lead(masked, 0, len(masked))
+    clause = masked[begin:]
+    if begin == 0 or english_words.reports(clause) or not says_enough(clause, words=3):
+        return None
+    return (begin, len(masked)) if sense(clause) > SURE_NOT else None
+
+
+_SAID_BEFORE = Lazy(
+    r"(?:(?:and|so|oh|but|please|ugh|no|ok),? )*(?:again:|(?:as|like) i (?:already )?(?:said|told you)|how (?:often|many times)\b"
+    r"|for the (?:last|second|third|hundredth) time|(?:this is |it's )?the (?:second|third|last) time|(?:i'm )?(?:sick|tired) of"
+    r"|standing (?:instruction|order|rule):|house rules?:|general rule:|new rule:)"
+    r"|(?:我)?(?:都|已经)?(?:说|讲)(?:了|过)(?:多少|好几|很多|无数)|再(?:说|讲)一遍|最后(?:说|讲)一次|怎么又忘了"
+)
 
 
 def _says_something(clause: str) -> bool:
@@ -230,9 +250,10 @@ def _lasts(clause: str, *, beside_a_request: bool, in_spec: bool) -> bool:
         return value > SURE_OF_AN_ORDER
     if names_rivals(clause):
         return value > SURE_OF_RIVALS
-    if in_spec or points or (beside_a_request and not says_enough(clause, words=3)):
-        return value > SURE_BESIDE_A_REQUEST
-    return value > (SURE_OF_A_TOOL if names_a_tool(clause) else SURE)
+    in_doubt = in_spec or points or (beside_a_request and not says_enough(clause, words=3))
+    if names_a_tool(clause) and not in_spec:
+        return value > (SURE if in_doubt else SURE_OF_A_TOOL)
+    return value > (SURE_BESIDE_A_REQUEST if in_doubt else SURE)
 
 
 def clauses_of(masked: str) -> Iterator[_Span]:

@@ -47,9 +47,11 @@ def _drafts(tasks: tuple[SessionTask, ...], said: tuple[Stated, ...]) -> list[Ta
     entries: list[list[EntryDraft]] = [[] for _ in tasks]
     for stated in said:
         entries[stated.task].append(stated.entry)
-    for index, task in enumerate(tasks):
-        entries[index].extend(find_failures(task, tasks[index + 1 :]))
-    for index, entry in find_commands(tasks, [stated.entry for stated in said]):
+    failures = [find_failures(task, tasks[index + 1 :]) for index, task in enumerate(tasks)]
+    for own, failed in zip(entries, failures, strict=True):
+        own.extend(failed)
+    mended = [entry for failed in failures for entry in failed]
+    for index, entry in find_commands(tasks, [stated.entry for stated in said], mended):
         entries[index].append(entry)
     drafts = []
     for task, own in zip(tasks, entries, strict=True):

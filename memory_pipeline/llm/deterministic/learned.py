@@ -303,11 +303,14 @@ _INSTALLS_ALL = re.compile(
 )
 
 
-def find_commands(tasks: tuple[SessionTask, ...], stated: Sequence[EntryDraft]) -> list[tuple[int, EntryDraft]]:
+def find_commands(
+    tasks: tuple[SessionTask, ...], stated: Sequence[EntryDraft], failures: Sequence[EntryDraft] = ()
+) -> list[tuple[int, EntryDraft]]:
     """Return one statement for each command that ended well and would be run again, with the index of its task.
 
     Of several commands with one purpose, in one folder, the shortest few are kept: they say how it is done at large.
-    What the person has ruled out in ``stated`` is not told as the way to go.
+    What the person has ruled out in ``stated`` is not told as the way to go. That a script ran well in the end is not
+    told once more where one of the ``failures`` says how it was mended.
     """
     ended: dict[tuple[Purpose, str, str], tuple[int, Step, Command]] = {}
     had_failed: set[tuple[Purpose, str, str]] = set()
@@ -322,7 +325,18 @@ def find_commands(tasks: tuple[SessionTask, ...], stated: Sequence[EntryDraft]) 
                 ended.pop(key, None)  # what counts is how it ended last
             elif step.ending is Ending.OK and _is_repeatable(command):
                 ended[key] = (index, step, command)
-    return [_known(index, step, command, key in had_failed) for key, (index, step, command) in _most_general(ended)]
+    return [
+        _known(index, step, command, key in had_failed)
+        for key, (index, step, command) in _most_general(ended)
+        if not (key in had_failed and command.purpose is Purpose.RUN and _is_told_as_mended(command, failures))
+    ]
+
+
+def _is_told_as_mended(command: Command, failures: Sequence[EntryDraft]) -> bool:
+    return any(
+        entry.statement.startswith(f"`{command.text}`") and not entry.statement.endswith("left unsolved")
+        for entry in failures
+    )
 
 
 def _is_ruled_out(command: Command, stated: Sequence[EntryDraft]) -> bool:
