@@ -172,7 +172,7 @@ def check_journal(patient: Patient) -> Iterator[Said]:
     """Whether what the person did by hand can be read."""
     path = patient.config.journal_path
     if not path.exists():
-        yield ok("nothing was done by hand yet, so there is no journal")
+        yield _of_no_journal(patient)
         return
     try:
         lines = [line for line in path.read_bytes().split(b"\n") if line.strip()]
@@ -187,6 +187,21 @@ def check_journal(patient: Patient) -> Iterator[Said]:
         )
     else:
         yield ok(f"the journal can be read ({len(lines)} lines)")
+
+
+def _of_no_journal(patient: Patient) -> Said:
+    try:
+        with patient.store() as store:
+            known = len(store.memories.taken_in() | store.drafts.known_records())
+    except CantLookError:
+        known = 0  # that is told by the check of the database
+    if not known:
+        return ok("nothing was done by hand yet, so there is no journal")
+    return warning(
+        f"{patient.config.journal_path} is gone, and what you did by hand ({known} times) stands in the database alone: "
+        "it counts as long as that is whole",
+        "put a copy of the journal in its place, from a backup of your own or of the state folder's backups",
+    )
 
 
 def check_tombstones(patient: Patient) -> Iterator[Said]:

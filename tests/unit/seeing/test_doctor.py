@@ -19,6 +19,7 @@ from memory_pipeline.config import Config, ModelConfig, SourceConfig, SourcesCon
 from memory_pipeline.errors import ConfigError, ProviderError
 from memory_pipeline.lock import os_lock
 from memory_pipeline.phase2.places import workspace_lock_path
+from memory_pipeline.records import EntryKind, JournalAction
 from memory_pipeline.seeing.doctor.doctor import CHECKS, examine
 from memory_pipeline.seeing.doctor.findings import Finding, Level, Patient, Said, SeenService
 from memory_pipeline.seeing.doctor.program import missing_libraries
@@ -281,6 +282,15 @@ def test_a_clock_that_can_not_be_right_is_an_error(world: World) -> None:
     """A machine that begins its life in 1970."""
     world.clock.moment = 86_400.0
     assert only(patient_of(world), "clock").level is Level.ERROR
+
+
+def test_a_journal_that_is_gone_is_a_warning_once_the_database_knows_of_it(world: World) -> None:
+    """Deleted by mistake, it takes nothing with it as long as the database is whole; nobody would notice until then."""
+    assert found(patient_of(world), "journal") == []
+    world.does(JournalAction.ADD, statement="Use uv", scope="user", kind=EntryKind.PREFERENCE)
+    assert found(patient_of(world), "journal") == []
+    world.config.journal_path.unlink()
+    assert only(patient_of(world), "journal").level is Level.WARNING
 
 
 def test_a_line_of_the_journal_that_can_not_be_read_is_a_warning(world: World) -> None:
