@@ -1,4 +1,4 @@
-"""The deterministic extractor: reads the rows of a session by rules and proposes what is worth keeping of it."""
+"""What the deterministic extractor makes of a session: reads its rows by rules and proposes what is worth keeping."""
 
 from __future__ import annotations
 
@@ -14,33 +14,23 @@ from memory_pipeline.records import Agent, EntryDraft, Evidence, ExtractionAnswe
 _NOTHING = ExtractionAnswer(rollout_summary="", rollout_slug="", tasks=())
 
 
-class DeterministicExtractor:
-    """Writes the text without a model: extractive, offline, with no clock and no chance. Safe to share."""
-
-    def extract(self, evidence: Evidence, *, deadline: float | None = None) -> ExtractionAnswer:
-        """Return what is worth keeping of a session; all empty when nothing is.
-
-        ``deadline`` belongs to the port; a session takes milliseconds, so it is never reached.
-        """
-        del deadline
-        if evidence.agent is Agent.TASK:
-            return answer_of_task(evidence)
-        steps = read_steps(evidence.rows, evidence.cwd)
-        tasks = cut_into_tasks(evidence.rows, steps)
-        said = find_stated(tasks)
-        drafts = _drafts(tasks, said[:MOST_STATED])
-        if not any(draft.entries for draft in drafts):
-            return _NOTHING
-        told = [pair for pair in zip(tasks, drafts, strict=True) if pair[1].entries or _was_worked_on(pair[0])]
-        return ExtractionAnswer(
-            rollout_summary=write_summary(told),
-            rollout_slug=write_slug(told),
-            tasks=tuple(draft for _, draft in told),
-            saw_all_rows=len(said) <= MOST_STATED,
-        )
-
-    def close(self) -> None:
-        """Nothing is held open."""
+def propose(evidence: Evidence) -> ExtractionAnswer:
+    """Return what is worth keeping of a session; all empty when nothing is."""
+    if evidence.agent is Agent.TASK:
+        return answer_of_task(evidence)
+    steps = read_steps(evidence.rows, evidence.cwd)
+    tasks = cut_into_tasks(evidence.rows, steps)
+    said = find_stated(tasks)
+    drafts = _drafts(tasks, said[:MOST_STATED])
+    if not any(draft.entries for draft in drafts):
+        return _NOTHING
+    told = [pair for pair in zip(tasks, drafts, strict=True) if pair[1].entries or _was_worked_on(pair[0])]
+    return ExtractionAnswer(
+        rollout_summary=write_summary(told),
+        rollout_slug=write_slug(told),
+        tasks=tuple(draft for _, draft in told),
+        saw_all_rows=len(said) <= MOST_STATED,
+    )
 
 
 def _drafts(tasks: tuple[SessionTask, ...], said: tuple[Stated, ...]) -> list[TaskDraft]:
