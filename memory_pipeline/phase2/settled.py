@@ -94,19 +94,18 @@ class Settled:
         told = (__version__, RENDERER_VERSION, day, as_table(self._config))
         hashed = hashlib.sha256(repr(told).encode("utf-8", "replace"))
         youngest = 0.0
-        for name, status in self._everything():
-            when = () if status is None else _when(status)
+        for name, when in self._everything():
             hashed.update(repr((name, when)).encode("utf-8", "replace"))
             youngest = max(youngest, *(at / 1e9 for at in when[:2]), 0.0)
         return youngest < before, hashed.hexdigest()
 
-    def _everything(self) -> Iterator[tuple[str, os.stat_result | None]]:
+    def _everything(self) -> Iterator[tuple[str, tuple[int, ...]]]:
         database = self._config.database_path
-        yield "database", _status(database)
+        yield "database", _when_written(_status(database))
         log = _status(database.with_name(f"{database.name}-wal"))
         # One without content comes and goes with each opening.
-        yield "log of the database", log if log is not None and log.st_size else None
-        yield "journal", _status(self._config.journal_path)
+        yield "log of the database", _when_written(log if log is not None and log.st_size else None)
+        yield "journal", _when(_status(self._config.journal_path))
         for folder in (
             self._config.tombstones_path,
             self._places.workspace,
@@ -116,8 +115,8 @@ class Settled:
             self._places.adopted,
             self._places.kept,
         ):
-            yield str(folder), None
-            yield from _below(folder)
+            yield str(folder), ()
+            yield from ((name, _when(status)) for name, status in _below(folder))
 
 
 def _counts_of(noted: dict[str, Any]) -> Phase2Counts | None:
@@ -152,7 +151,14 @@ def _status(path: Path) -> os.stat_result | None:
         return None
 
 
-def _when(status: os.stat_result) -> tuple[int, ...]:
+def _when_written(status: os.stat_result | None) -> tuple[int, ...]:
+    # Opening its log, SQLite gives it the owner that it has, where we run as root: that is no change.
+    return () if status is None else (status.st_mtime_ns, status.st_mtime_ns, status.st_ino, status.st_size)
+
+
+def _when(status: os.stat_result | None) -> tuple[int, ...]:
+    if status is None:
+        return ()
     # A folder's own times change as temporary files come and go; what stands in it is looked at by itself.
     if stat.S_ISDIR(status.st_mode):
         return (0, 0, status.st_ino)

@@ -171,16 +171,26 @@ class ReviewFiles:
         """Take in what was edited, then write what must change; with ``anew``, look at every file's content."""
         self._sweep_forgotten()
         self.take_in(thread_id)
-        stamps = self._store.session_files.stamps()
+        version = self._store.session_files.version()
         versions = self._store.session_files.versions()
-        for name in stamps:
-            if thread_id in (None, name) and (anew or self._is_due(name, stamps[name], versions)):
-                with self._told_when_it_fails():
-                    self._write_session(name, stamps[name])
-        for name, known in versions.items():
-            if name.startswith((DRAFTS_FOLDER, SYNC_FOLDER)) and known[0].thread_id not in stamps:
-                with self._told_when_it_fails():
-                    self._remove(name, known[0].thread_id)
+        if not anew and self._tell_all(versions):
+            return self._report()
+        stamps = self._store.session_files.stamps()
+        due = [name for name in stamps if thread_id in (None, name)]
+        due = due if anew else [name for name in due if self._is_due(name, stamps[name], versions)]
+        for name in due:
+            with self._told_when_it_fails():
+                self._write_session(name, stamps[name])
+        gone = [
+            (name, known[0].thread_id)
+            for name, known in versions.items()
+            if name.startswith((DRAFTS_FOLDER, SYNC_FOLDER)) and known[0].thread_id not in stamps
+        ]
+        for name, of_thread in gone:
+            with self._told_when_it_fails():
+                self._remove(name, of_thread)
+        if thread_id is None and not (due or gone or self._edited):
+            self._store.session_files.settle_all(version=version)
         return self._report()
 
     def put_packet(self, thread_id: str, content: bytes, *, told: Mapping[str, object]) -> FilesReport:
@@ -253,6 +263,16 @@ class ReviewFiles:
             problems.append(f"{self._failures - _MOST_FAILURES_TOLD} more files of the review were not written")
         return FilesReport(
             decided=self._decided, written=self._written, removed=self._removed, problems=tuple(problems)
+        )
+
+    def _tell_all(self, versions: Mapping[str, Sequence[WrittenVersion]]) -> bool:
+        """Whether every file was found to tell what is stored, and neither has changed since."""
+        return (
+            self._store.session_files.are_settled()
+            and not self._edited
+            and all(
+                os.path.lexists(self._root / name) for name in versions if name.startswith((DRAFTS_FOLDER, SYNC_FOLDER))
+            )
         )
 
     def _is_due(self, thread_id: str, stamp: str, versions: Mapping[str, Sequence[WrittenVersion]]) -> bool:

@@ -573,6 +573,9 @@ _GATED_BY = """
     content_digest, understood_lines, total_lines, skipped_lines, claimed_records, disabled_by_person, gate, keeps_words
 """
 
+#: What the files of the review are made from, beside some columns of the threads.
+_TOLD_IN_FILES = ("drafts", "entries", "extractions", "session_files")
+
 _TURNS_AND_LOOKS = (
     # Set once a claim found that the wait of a failed job is over, so that the job stands in the index by turn.
     "ALTER TABLE jobs ADD COLUMN came_due INTEGER NOT NULL DEFAULT 0",
@@ -621,6 +624,18 @@ _TURNS_AND_LOOKS = (
     *(
         f"CREATE TRIGGER look_{event.lower()} AFTER {event} ON rollout_files BEGIN DELETE FROM settled_look; END"
         for event in ("INSERT", "UPDATE", "DELETE")
+    ),
+    # Stands once every file of the review was seen to tell what is stored; at most one row, gone with any change of it.
+    "CREATE TABLE settled_files (settled INTEGER NOT NULL) STRICT",
+    *(
+        f"CREATE TRIGGER files_{number} AFTER {event} BEGIN DELETE FROM settled_files; END"
+        for number, event in enumerate(
+            (
+                *(f"{event} ON {table}" for event in ("INSERT", "UPDATE", "DELETE") for table in _TOLD_IN_FILES),
+                "UPDATE OF gate, keeps_words, skipped_lines ON threads",
+                "DELETE ON threads",
+            )
+        )
     ),
     # What each pass asks of all threads, so that it need not read them: all that is asked stands in the index.
     "CREATE INDEX threads_gated ON threads (gate, present) WHERE present = 1 AND gate IS NOT NULL",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 import orjson
 from msgspec import Struct
 
-from memory_pipeline.store.connection import immediate
+from memory_pipeline.store.connection import data_version, immediate
 from memory_pipeline.store.extractions import SAID
 
 
@@ -55,6 +55,21 @@ class SessionFiles:
             if row["thread_id"] in hashes:
                 hashes[row["thread_id"]].update(row["sha256"].encode())
         return {thread_id: hashed.hexdigest() for thread_id, hashed in hashes.items()}
+
+    def are_settled(self) -> bool:
+        """Whether every file was found to tell what is stored, and nothing that ``stamps`` covers changed since."""
+        return self._connect().execute("SELECT 1 FROM settled_files").fetchone() is not None
+
+    def settle_all(self, *, version: int) -> None:
+        """Note that every file tells what is stored, unless another connection has written since ``version``."""
+        with immediate(self._connect()) as connection:
+            if data_version(connection) == version:
+                connection.execute("DELETE FROM settled_files")
+                connection.execute("INSERT INTO settled_files (settled) VALUES (1)")
+
+    def version(self) -> int:
+        """Return what is another number once any other connection has written."""
+        return data_version(self._connect())
 
     def versions(self) -> dict[str, list[WrittenVersion]]:
         """Return the versions of every file, oldest first."""

@@ -136,6 +136,15 @@ def test_what_has_to_be_done_or_told_again_is_not_noted(world: World, counts: Ph
     assert looking.look().counts is None
 
 
+def test_opening_the_database_once_more_is_no_change(world: World) -> None:
+    """Each pass does, in the threads that it starts; where that touches the log's status, nothing was written yet."""
+    note(world)
+    log = world.config.database_path.with_name("memory.db-wal")
+    assert log.stat().st_size
+    log.chmod(log.stat().st_mode)  # as SQLite does with its owner
+    assert settled(world).look().counts == NOTHING
+
+
 def test_another_process_finds_the_note(world: World, tmp_path: Path) -> None:
     """What the note is compared with does not depend on how a process orders its sets."""
     path = tmp_path / "config.toml"

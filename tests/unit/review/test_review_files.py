@@ -21,8 +21,16 @@ from memory_pipeline.errors import LockedError
 from memory_pipeline.files import TEMPORARY_PREFIX
 from memory_pipeline.lock import os_lock
 from memory_pipeline.records import Decider, Draft, Gate, ReviewCounts, ReviewStatus
-from memory_pipeline.review.files import LOCK_FILE, FiledReview, FilesReport, write_session_files
+from memory_pipeline.review.files import (
+    LOCK_FILE,
+    FiledReview,
+    FilesReport,
+    ReviewFiles,
+    locked_files,
+    write_session_files,
+)
 from memory_pipeline.review.run import Review
+from memory_pipeline.store.store import Store
 from memory_pipeline.tombstones import Tombstone, TombstoneFolder, TombstoneKind
 
 
@@ -98,6 +106,69 @@ def test_nothing_changed_touches_no_file(cabinet: Cabinet) -> None:
     cabinet.run()
     cabinet.write()
     assert stamps(cabinet.path.parent) == before
+
+
+def _settle(cabinet: Cabinet) -> None:
+    cabinet.write()
+    assert cabinet.world.store.session_files.are_settled()
+
+
+def _save_the_same(cabinet: Cabinet) -> None:
+    """Save a file as it was: that is nothing to take in."""
+    cabinet.path.write_bytes(cabinet.path.read_bytes())
+
+
+#: What may happen to drafts and files, and whether a look at every stamp must follow.
+HAPPENS: dict[str, Callable[[Cabinet], object]] = {
+    "a decision": lambda cabinet: cabinet.review.approve([cabinet.draft("Use pnpm.").entry]),
+    "a note": lambda cabinet: cabinet.review.note(cabinet.draft("Use pnpm.").entry, "See the lockfile."),
+    "a deferral": lambda cabinet: cabinet.review.defer([cabinet.draft("Use pnpm.").entry], days=1),
+    "a further session": lambda cabinet: cabinet.world.says("thread-b", entry("Use tabs.", thread="thread-b")),
+    "another reading": lambda cabinet: cabinet.world.says("thread-a", entry("Use pnpm.")),
+    "a gate that withdraws": lambda cabinet: cabinet.world.store.jobs.set_gates({"thread-a": Gate.DISABLED}),
+    "a deleted file": lambda cabinet: cabinet.path.unlink(),
+    "an edited file": lambda cabinet: cabinet.edit(decide_first("rejected")),
+    "a file that was saved": _save_the_same,
+    "nothing": lambda cabinet: None,
+}
+
+
+@pytest.mark.parametrize("happens", HAPPENS.values(), ids=HAPPENS.keys())
+def test_settled_files_are_what_a_whole_look_would_leave(
+    cabinet: Cabinet, happens: Callable[[Cabinet], object]
+) -> None:
+    """Whatever happens after nothing was left to do, the next run leaves the files as one that looks at all."""
+    _settle(cabinet)
+    happens(cabinet)
+    cabinet.run()
+    left = cabinet.files()
+    with locked_files(cabinet.config):
+        report = ReviewFiles(cabinet.config, cabinet.world.store, cabinet.world.clock).bring_up_to_date(anew=True)
+    assert (report.written, report.removed) == (0, 0)
+    assert cabinet.files() == left
+
+
+def test_files_that_are_settled_are_not_compared_with_what_is_stored(cabinet: Cabinet) -> None:
+    """A run over thousands of drafts that nobody touched hashes none of them."""
+    _settle(cabinet)
+    connection = cabinet.world.store.session_files._connect()
+    asked: list[str] = []
+    connection.set_trace_callback(asked.append)
+    cabinet.write()
+    connection.set_trace_callback(None)
+    assert asked
+    assert not any("d.review_log" in one for one in asked if "x.generated_at" in one)
+
+
+def test_what_another_process_decides_meanwhile_is_not_settled(cabinet: Cabinet) -> None:
+    """The look that is noted did not see it."""
+    _settle(cabinet)
+    version = cabinet.world.store.session_files.version()
+    other = Store(cabinet.world.store.path)
+    Review(cabinet.config, other, cabinet.world.clock).approve([cabinet.draft("Use pnpm.").entry])
+    other.close()
+    cabinet.world.store.session_files.settle_all(version=version)
+    assert not cabinet.world.store.session_files.are_settled()
 
 
 def test_sync_list_comes_with_an_approval_and_goes_with_its_rejection(cabinet: Cabinet) -> None:
