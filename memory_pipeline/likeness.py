@@ -669,7 +669,8 @@ def _turns_away_from(choice: _Choice | None, text: str) -> bool:
     refused = told.refused if tools - told.refused else frozenset()  # a person who uses none of them says so otherwise
     if not (tools & choice.left) - refused or _SOMEWHERE.search(told.plain):
         return False
-    chooses = bool(told.place & tools and told.asked & tools)  # "whenever it's npm or pnpm, take pnpm"
+    # "whenever it's npm or pnpm, take pnpm"
+    chooses = bool(told.place & tools and told.asked & tools) or len(told.place & tools) > 1
     if not chooses and any(_stem(word) not in _ANYWHERE for word in told.place - tools):
         return False  # it holds somewhere, or at times
     others = told.words - tools
@@ -692,7 +693,7 @@ _ANYWHERE_WORDS = """
 possible reach first something similar day any me add write touch need do goes through
 project projects repo repository codebase code package packages dependencies dependency everything anything
 general now good future here team place favour new work us me everyone installing builds scripts
-monorepo whole entire deps choice whatever sort kind forget later information standardized standardised settled allowed
+monorepo whole entire deps choice whatever sort kind forget later information standardized standardised settled allowed one only
 """
 _ANYWHERE = frozenset(map(_stem, _ANYWHERE_WORDS.split())) | _WHAT_TOOLS_DO
 _SAID_OF_CHOICES_WORDS = """

@@ -222,8 +222,9 @@ def _lasting_span(masked: str, *, beside_a_request: bool, in_spec: bool) -> _Spa
     whole = (clauses[0][0], clauses[-1][1])
     asked = [_is_task(masked[begin:end]) or sense(masked[begin:end]) < SURE_NOT for begin, end in clauses]
     if not any(asked) and _lasts(masked[slice(*whole)], beside_a_request=beside_a_request, in_spec=in_spec):
-        surest = max(sense(masked[begin:end]) for begin, end in clauses)
-        return whole if surest > SURE - _HALVES_MAY_FALL_SHORT_BY else None
+        each = [sense(masked[begin:end]) for begin, end in clauses]
+        if min(each) > SURE - _HALVES_MAY_FALL_SHORT_BY or not names_a_tool(masked):
+            return whole if max(each) > SURE - _HALVES_MAY_FALL_SHORT_BY else None
     if len(clauses) == 1:
         return None
     beside_a_request = beside_a_request or any(asked)
