@@ -198,8 +198,7 @@ def _of_no_journal(patient: Patient) -> Said:
     if not known:
         return ok("nothing was done by hand yet, so there is no journal")
     return warning(
-        f"{patient.config.journal_path} is gone, and what you did by hand ({known} times) stands in the database alone: "
-        "it counts as long as that is whole",
+        f"{patient.config.journal_path} is gone, and what you did by hand ({known} times) stands in the database alone",
         "put a copy of the journal in its place, from a backup of your own or of the state folder's backups",
     )
 
