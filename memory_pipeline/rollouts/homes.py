@@ -7,7 +7,7 @@ whatever else below them is a link is judged by where it leads.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from memory_pipeline.records import Agent
@@ -23,12 +23,15 @@ LOG_FOLDERS: Mapping[Agent, tuple[str, ...]] = {
 
 def log_roots(agent: Agent, home: str) -> tuple[tuple[str, str], ...]:
     """List ``(folder name, resolved path)`` of an agent's existing log folders. A missing home has none."""
-    roots = []
+    return tuple(each_log_root(agent, home))
+
+
+def each_log_root(agent: Agent, home: str) -> Iterator[tuple[str, str]]:
+    """Yield what ``log_roots`` lists, each resolved when it is asked for: a log that is opened needs the first."""
     for name in LOG_FOLDERS[agent]:
-        path = Path(os.path.realpath(Path(home, name)))
-        if path.is_dir():
-            roots.append((name, str(path)))
-    return tuple(roots)
+        path = os.path.realpath(os.path.join(home, name))  # noqa: PTH118 - a path object takes as long as the rest
+        if os.path.isdir(path):  # noqa: PTH112
+            yield name, path
 
 
 def home_problem(agent: Agent, home: str) -> str | None:

@@ -17,7 +17,7 @@ from types import TracebackType
 
 from memory_pipeline.errors import RolloutError, VanishedError
 from memory_pipeline.records import PAST_LIMIT, RolloutFile
-from memory_pipeline.rollouts.homes import log_roots
+from memory_pipeline.rollouts.homes import each_log_root
 
 CHUNK_BYTES = 1 << 17
 _GATHERED_BYTES = CHUNK_BYTES  # what zstd's blocks give is handed on in pieces of at least this size
@@ -234,7 +234,7 @@ def _open_below(file: RolloutFile, home: str) -> int:
 
 
 def _split_below(file: RolloutFile, home: str) -> tuple[str, list[str]]:
-    for _, root in log_roots(file.agent, home):
+    for _, root in each_log_root(file.agent, home):
         prefix = root.rstrip("/") + "/"
         if file.path.startswith(prefix):
             parts = file.path[len(prefix) :].split("/")
