@@ -27,11 +27,11 @@ def log_roots(agent: Agent, home: str) -> tuple[tuple[str, str], ...]:
 
 
 def each_log_root(agent: Agent, home: str) -> Iterator[tuple[str, str]]:
-    """Yield what ``log_roots`` lists; each folder is looked at when it is asked for."""
+    """Yield what ``log_roots`` lists, each resolved when it is asked for: a log that is opened needs the first."""
     for name in LOG_FOLDERS[agent]:
-        path = Path(os.path.realpath(Path(home, name)))
-        if path.is_dir():
-            yield name, str(path)
+        path = os.path.realpath(os.path.join(home, name))  # noqa: PTH118 - a path object takes as long as the rest
+        if os.path.isdir(path):  # noqa: PTH112
+            yield name, path
 
 
 def home_problem(agent: Agent, home: str) -> str | None:
