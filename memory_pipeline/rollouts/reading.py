@@ -280,7 +280,7 @@ def read_facts(
     home: str,
     *,
     max_bytes: int,
-    own_folders: Sequence[str] = (),
+    own_folders: OwnFolders | None = None,
     gives_direction: Callable[[str], bool] | None = None,
     redact_text: Callable[[str], str] | None = None,
     own: OwnPart | None = None,
@@ -288,7 +288,7 @@ def read_facts(
 ) -> ThreadFacts:
     """Read what the index and the gates need to know of a thread.
 
-    ``own_folders`` are our workspace folders: a session that ran inside one is our own. The two functions default to
+    ``own_folders`` are memory workspaces: a session that ran inside one is our own. The two functions default to
     those of ``directions`` and ``redact``. ``own`` says which part of the file is its own thread's: nothing else
     counts, and the times are those of that part; ``record_hashes`` lists every record of the file all the same. A time
     later than ``now`` is told as the newest alone.
@@ -306,7 +306,7 @@ def read_facts(
         tally.undo(sequencer.undone)
     notes = reading.notes
     named_by_log = notes.thread_id if file.agent is Agent.CODEX and _is_plain_id(notes.thread_id) else None
-    is_own = is_own_folder(notes.cwd, (*own_folders, *memory_folders(file.agent, home)))
+    is_own = (own_folders or OwnFolders(memory_folders(file.agent, home))).hold(notes.cwd)
     return ThreadFacts(
         thread_id=named_by_log or file.thread_id,
         agent=file.agent,
@@ -445,16 +445,21 @@ def _is_plain_id(thread_id: str | None) -> bool:
     return thread_id is not None and _PLAIN_ID.fullmatch(thread_id) is not None
 
 
-def is_own_folder(cwd: str | None, own_folders: Sequence[str]) -> bool:
-    """Whether a session ran inside a memory workspace: one of ours, or Codex's own, by its name or by a link."""
-    folder = plain_path(cwd)
-    if folder is None:
-        return False
-    ours = {place for own in map(plain_path, own_folders) if own is not None for place in (own, _real(own))}
-    return any(
-        _OWN_FOLDER.search(place) is not None or any(is_below(place, own) for own in ours)
-        for place in (folder, _real(folder))
-    )
+class OwnFolders:
+    """Memory workspaces: ours, and the agents' own. Where links lead is looked up once, however many logs are read."""
+
+    def __init__(self, folders: Iterable[str] = ()) -> None:
+        """Take the folders, as paths of any form; Codex's own is known besides by its name."""
+        plain = [folder for folder in map(plain_path, folders) if folder is not None]
+        self._places = frozenset((*plain, *map(_real, plain)))
+
+    def hold(self, cwd: str | None) -> bool:
+        """Whether a session ran inside one, by its name or by a link."""
+        folder = plain_path(cwd)
+        return folder is not None and any(
+            _OWN_FOLDER.search(place) is not None or any(is_below(place, own) for own in self._places)
+            for place in (folder, _real(folder))
+        )
 
 
 def _real(folder: str) -> str:
