@@ -127,7 +127,7 @@ class RolloutReading:
     def hash_lines(self, ranges: Iterable[tuple[int, int]]) -> Mapping[tuple[int, int], str]:
         """Give the SHA-256 of lines by their byte ranges, which events tell. Few lines are evidence: only they need it.
 
-        Right after the iteration, the lines of a log of one chunk are those that were read; else the log is opened anew.
+        Right after the iteration, those of a log of one chunk are of what was read; else the log is opened anew.
 
         Raises:
             RolloutError: the file vanished, can't be read, or no longer holds such lines.
