@@ -20,7 +20,7 @@ from memory_pipeline.phase1.tasks import index_tasks
 from memory_pipeline.records import Agent, RolloutFile, SeenFile, ThreadFacts
 from memory_pipeline.rollouts.discover import ScanFolder, find_rollouts, home_problem
 from memory_pipeline.rollouts.lineage import OwnPart, current_file, own_start
-from memory_pipeline.rollouts.reading import read_facts
+from memory_pipeline.rollouts.reading import OwnFolders, memory_folders, read_facts
 from memory_pipeline.rollouts.scope import scope_of
 from memory_pipeline.store.store import Store
 from memory_pipeline.tombstones import TombstoneFolder, Tombstones
@@ -188,6 +188,11 @@ class _Reader:
         self._listing = listing
         self._by_thread: dict[tuple[Agent, str], RolloutFile] | None = None  # made when a fork is met
         self._tombstones = TombstoneFolder(config.tombstones_path)
+        ours = (config.memories_dir, config.state_dir)
+        self._own_folders = {
+            agent: OwnFolders((*ours, *memory_folders(agent, config.sources.of(agent).home)))
+            for agent in AGENTS_WITH_HOMES
+        }
 
     def read_all(self, files: Sequence[RolloutFile], stop: threading.Event | None, on_progress: Progress | None) -> int:
         """Read files one after the other; returns how many could not be read."""
@@ -260,7 +265,7 @@ class _Reader:
             file,
             self._config.sources.of(file.agent).home,
             max_bytes=self._config.gates.max_rollout_bytes,
-            own_folders=(self._config.memories_dir, self._config.state_dir),
+            own_folders=self._own_folders[file.agent],
             own=own,
             now=self._clock.now(),
         )
