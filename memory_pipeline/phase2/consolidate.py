@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -75,7 +74,7 @@ from memory_pipeline.records import (
     SelectedThread,
 )
 from memory_pipeline.rollouts.paths import plain_path
-from memory_pipeline.rollouts.reading import is_own_folder
+from memory_pipeline.rollouts.reading import OwnFolders
 from memory_pipeline.rollouts.scope import scope_of
 from memory_pipeline.settings import in_force_now
 from memory_pipeline.store.memories import LastConsolidation
@@ -247,7 +246,7 @@ class Consolidation:
     def _scope_of_folder(self, folder: str) -> str | None:
         """Tell the project of a folder; None where neither a session nor the disk knows such a folder."""
         path = plain_path(folder)
-        if path is None or is_own_folder(path, (str(self._places.workspace), os.path.realpath(self._places.workspace))):
+        if path is None or OwnFolders([str(self._places.workspace)]).hold(path):
             return None  # the memory itself is no project
         known = self._store.threads.scopes_with_remote().get(path)
         if known is not None:

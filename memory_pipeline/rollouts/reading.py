@@ -84,6 +84,7 @@ class RolloutReading:
         self._now = now
         self._long_line_bytes = 0  # what decoding the line that is read next will take
         self._skipped = SkippedLines()
+        self._whole: bytes | None = None  # all of a log that is one chunk: its lines are hashed without another look
 
     @property
     def skipped_lines(self) -> Mapping[str, int]:
@@ -127,20 +128,24 @@ class RolloutReading:
     def hash_lines(self, ranges: Iterable[tuple[int, int]]) -> Mapping[tuple[int, int], str]:
         """Give the SHA-256 of lines by their byte ranges, which events tell. Few lines are evidence: only they need it.
 
+        Right after the iteration, those of a log of one chunk are of what was read; else the log is opened anew.
+
         Raises:
             RolloutError: the file vanished, can't be read, or no longer holds such lines.
         """
         wanted = set(ranges)
-        with open_rollout(self._file, self._home, max_bytes=self._max_bytes) as plain:
-            # Most of a small log is evidence, so that it is read as a whole; of a large one only those lines are.
-            if plain.is_packed or 2 * sum([end - start for start, end in wanted]) > plain.size:
-                hashes = hash_ranges(plain.chunks(), wanted)
-            else:
-                told = ((place, _hash_of(plain, *place)) for place in wanted)
-                hashes = {place: sha256 for place, sha256 in told if sha256 is not None}
+        hashes = self._stored_hashes(wanted) if self._whole is None else hash_ranges((self._whole,), wanted)
+        self._whole = None  # a model may be waited for, for minutes, while this reading is around
         if len(hashes) < len(wanted):
             raise RolloutError(f"{self._file.path}: it was cut while it was read; the next run reads it again")
         return hashes
+
+    def _stored_hashes(self, wanted: set[tuple[int, int]]) -> Mapping[tuple[int, int], str]:
+        with open_rollout(self._file, self._home, max_bytes=self._max_bytes) as plain:
+            if plain.is_packed:
+                return hash_ranges(plain.chunks(), wanted)
+            told = ((place, _hash_of(plain, *place)) for place in wanted)
+            return {place: sha256 for place, sha256 in told if sha256 is not None}
 
     def _batches(self, grammar: Grammar) -> Generator[list[Event], None, None]:
         ready = grammar.sequencer.ready
@@ -176,7 +181,7 @@ class RolloutReading:
             self.mtime = plain.mtime
             grammar.notes.written_at, grammar.notes.now = plain.mtime, self._now
             media_digest = None if grammar.sequencer.digest is None else Crc32
-            lines = LineReader(plain.chunks(), self._skipped, media_digest=media_digest)
+            lines = LineReader(self._chunks_of(plain), self._skipped, media_digest=media_digest)
             try:
                 for block in lines.blocks():
                     long_line_bytes = 0 if block.spanning is None else len(block.spanning.raw)
@@ -195,6 +200,13 @@ class RolloutReading:
                 self.understood_lines = grammar.counts.understood_lines
                 self.total_lines = lines.total_lines
                 self.record_hashes = grammar.record_hashes()
+
+    def _chunks_of(self, plain: PlainText) -> Iterator[bytes]:
+        self._whole = None
+        for chunk in plain.chunks():
+            if len(chunk) == plain.size and not plain.is_packed:
+                self._whole = chunk
+            yield chunk
 
     def _read_block(self, grammar: Grammar, lines: LineReader, block: LineBlock) -> Iterator[None]:
         """Read the lines of a block. Stop when turns were undone, and at the end when something is ready."""
@@ -466,11 +478,6 @@ class OwnFolders:
                 for place in (folder, _real(folder))
             )
         return self._known[folder]
-
-
-def is_own_folder(cwd: str | None, own_folders: Iterable[str]) -> bool:
-    """Whether a session ran inside a memory workspace; see OwnFolders."""
-    return OwnFolders(own_folders).hold(cwd)
 
 
 def _real(folder: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from memory_pipeline.records import Agent, Event, RolloutFile, ThreadFacts
 from memory_pipeline.rollouts.discover import find_rollouts
 from memory_pipeline.rollouts.lineage import OwnPart
-from memory_pipeline.rollouts.reading import RolloutReading, read_events, read_facts
+from memory_pipeline.rollouts.reading import OwnFolders, RolloutReading, memory_folders, read_events, read_facts
 
 THREAD = "0a1b2c3d-1111-4222-8333-444455556666"
 MAX_BYTES = 1 << 24
@@ -68,7 +68,7 @@ class Logs:
             file,
             str(self.home),
             max_bytes=MAX_BYTES,
-            own_folders=own_folders,
+            own_folders=OwnFolders((*own_folders, *memory_folders(self.agent, str(self.home)))),
             gives_direction=lambda text: "always" in text,
             redact_text=lambda text: text.replace("fake-secret", "[masked]"),
             own=own,

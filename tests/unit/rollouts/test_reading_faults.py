@@ -16,6 +16,7 @@ from memory_pipeline.errors import RolloutError, VanishedError
 from memory_pipeline.records import EventKind, Source
 from memory_pipeline.rollouts.discover import find_rollouts
 from memory_pipeline.rollouts.jsonl import MEDIA_RUN_BYTES
+from memory_pipeline.rollouts.opening import CHUNK_BYTES
 from memory_pipeline.rollouts.reading import read_events
 
 AT = "2026-01-02T03:04:05.000Z"
@@ -251,7 +252,8 @@ def test_a_line_of_megabytes_is_read_around_its_image(codex: Logs, compressed: b
 
 def test_lines_that_are_no_longer_there_have_no_hash(codex: Logs) -> None:
     """A log that is cut between its reading and the hashing of its evidence is a fault, not a wrong hash."""
-    file = codex.write([META, prompt("first"), prompt("second")])
+    long = "word " * (CHUNK_BYTES // 8)
+    file = codex.write([META, prompt(f"first {long}"), prompt(f"second {long}")])
     reading = read_events(file, str(codex.home), max_bytes=MAX_BYTES)
     lines = [(event.byte_start, event.byte_end) for event in reading]
     codex.path.write_bytes(codex.path.read_bytes()[:-3])
@@ -260,15 +262,26 @@ def test_lines_that_are_no_longer_there_have_no_hash(codex: Logs) -> None:
         reading.hash_lines(lines)
 
 
-def test_a_line_has_one_hash_whether_few_lines_or_all_are_asked_for(codex: Logs) -> None:
-    """A log that is read as a whole, and one of which single lines are read, tell the same hashes."""
-    file = codex.write([META, *(prompt(f"prompt {number} " + "word " * number) for number in range(40))])
+def test_a_log_of_one_chunk_has_the_hashes_of_what_was_read(codex: Logs) -> None:
+    """Whatever becomes of a small log meanwhile, its hashes are those of the lines that the evidence was read from."""
+    file = codex.write([META, prompt("first"), prompt("second")])
+    reading = read_events(file, str(codex.home), max_bytes=MAX_BYTES)
+    lines = [(event.byte_start, event.byte_end) for event in reading]
+    was = codex.path.read_bytes()
+    codex.path.write_bytes(was.replace(b"second", b"other!")[:-3])
+    assert reading.hash_lines(lines) == {place: hashlib.sha256(was[slice(*place)]).hexdigest() for place in lines}
+
+
+@pytest.mark.parametrize("words", [1, CHUNK_BYTES // 200])
+def test_a_line_has_one_hash_however_it_is_looked_for(codex: Logs, words: int) -> None:
+    """From what was read, or from the log as it is stored: the hash of a line is that of its bytes."""
+    file = codex.write([META, *(prompt(f"prompt {number} " + "word " * words) for number in range(50))])
     reading = read_events(file, str(codex.home), max_bytes=MAX_BYTES)
     lines = [(event.byte_start, event.byte_end) for event in reading]
     whole = codex.path.read_bytes()
-    assert reading.hash_lines(lines) == {place: hashlib.sha256(whole[slice(*place)]).hexdigest() for place in lines}
-    for place in lines:
-        assert reading.hash_lines([place]) == {place: hashlib.sha256(whole[slice(*place)]).hexdigest()}
+    expected = {place: hashlib.sha256(whole[slice(*place)]).hexdigest() for place in lines}
+    assert reading.hash_lines(lines) == expected
+    assert read_events(file, str(codex.home), max_bytes=MAX_BYTES).hash_lines(lines) == expected
 
 
 def test_long_text_is_no_media(codex: Logs) -> None:

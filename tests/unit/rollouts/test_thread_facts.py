@@ -9,7 +9,7 @@ import pytest
 from log_homes import MAX_BYTES, THREAD, Logs
 
 from memory_pipeline.records import EventKind, Source
-from memory_pipeline.rollouts.reading import is_own_folder, read_facts
+from memory_pipeline.rollouts.reading import OwnFolders, read_facts
 
 AT = "2026-01-02T03:04:05Z"
 LATER = "2026-01-02T04:00:00Z"
@@ -163,7 +163,7 @@ def test_payloads_of_any_kind_raise_nothing(codex: Logs, claude: Logs) -> None:
 )
 def test_a_session_in_a_memory_workspace_is_our_own(cwd: str | None, own: bool) -> None:
     """By our workspace's folder, and by the folders in which Codex keeps its own memory."""
-    assert is_own_folder(cwd, ["/state/memories/"]) is own
+    assert OwnFolders(["/state/memories/"]).hold(cwd) is own
 
 
 def test_a_link_to_a_memory_workspace_leads_into_it(tmp_path: Path) -> None:
@@ -172,10 +172,10 @@ def test_a_link_to_a_memory_workspace_leads_into_it(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("memories")
     (tmp_path / ".codex/memories").mkdir(parents=True)
     (tmp_path / "codex-link").symlink_to(".codex/memories")
-    assert is_own_folder(f"{tmp_path}/link/skills", [f"{tmp_path}/memories"])
-    assert is_own_folder(f"{tmp_path}/memories", [f"{tmp_path}/link"])
-    assert is_own_folder(f"{tmp_path}/codex-link", [])
-    assert not is_own_folder(f"{tmp_path}/other", [f"{tmp_path}/link"])
+    assert OwnFolders([f"{tmp_path}/memories"]).hold(f"{tmp_path}/link/skills")
+    assert OwnFolders([f"{tmp_path}/link"]).hold(f"{tmp_path}/memories")
+    assert OwnFolders([]).hold(f"{tmp_path}/codex-link")
+    assert not OwnFolders([f"{tmp_path}/link"]).hold(f"{tmp_path}/other")
 
 
 def test_a_remote_that_a_later_meta_names_is_the_sessions(codex: Logs) -> None:
