@@ -50,7 +50,7 @@ from memory_pipeline.phase2.hand import Hand
 from memory_pipeline.phase2.layout import MEMORY_FILE, SUMMARY_FILE, lay_out
 from memory_pipeline.phase2.merging import carry_out_merges
 from memory_pipeline.phase2.operations import MemoryBook, undone_key
-from memory_pipeline.phase2.owner import OtherState, check_owner, mark_owner, other_owner, take_over
+from memory_pipeline.phase2.owner import OtherState, claim_workspace, mark_owner, other_owner
 from memory_pipeline.phase2.places import places_below
 from memory_pipeline.phase2.placing import FormerWording
 from memory_pipeline.phase2.publish import (
@@ -278,7 +278,7 @@ class Phase2:
             with os_lock(
                 lock, purpose="phase two", wait_seconds=math.inf if wait else 0, should_stop=self._should_stop
             ) as self._lock:
-                taken_over = self._take_over(adopt=adopt)
+                taken_over = claim_workspace(self._places, self._config.database_path, adopt=adopt)
                 self._before(self._lock)
                 counts = body()
         except LockedError as error:
@@ -290,23 +290,6 @@ class Phase2:
             return Phase2Counts(outcome=Phase2Outcome.FAILED, problems=(problem,), seconds=_since(started))
         problems = (*taken_over, *counts.problems)
         return replace(counts, problems=problems, seconds=_since(started))
-
-    def _take_over(self, *, adopt: bool) -> list[str]:
-        """Make the workspace ours, where another state folder wrote it that is gone or whose place we are to take.
-
-        Raises:
-            ConfigError: it is there, and is not to be taken over.
-        """
-        other = self.other_owner()
-        if other is None:
-            return []
-        check_owner(other, self._places.workspace, adopt=adopt)
-        copy = take_over(self._places)
-        if other.is_there:
-            mark_ours(self._places)  # what stood there is memories of its own, and not ours to adopt
-        mark_owner(self._places, self._config.database_path)
-        kept = f"; {MEMORY_FILE} as it stood there is kept at {copy}" if copy is not None else ""
-        return [f"the workspace was written by the state folder {other.path} before, and is ours from now on{kept}"]
 
     def _run_locked(self, kind: ConsolidationKind) -> Phase2Counts:
         last = self._store.memories.last_consolidation()
