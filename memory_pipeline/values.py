@@ -29,7 +29,7 @@ def value_told(text: str) -> Valued | None:
     """Return the value that a text gives to one thing; None where it gives none, more than one, or not for certain."""
     folded = " ".join(unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("`", " ").split())
     folded = folded.strip(" .!。")
-    if _UNCERTAIN.search(folded):
+    if not _HINT.search(folded) or _UNCERTAIN.search(folded):
         return None
     found = list(_values_in(folded))
     if len(found) != 1:
@@ -53,6 +53,8 @@ def _is_of_one_occasion(about: str) -> bool:
 #: Stands where the value was.
 _HERE = "§"
 
+#: No value is without one of these, and most statements have none: they are not looked at further.
+_HINT = re.compile(r"\d|days?\b|\bnoon\b|ly\b|\b(?:every|once)\b|[周每隔点期拜一二两三四五六七八九十]")
 #: Doubts, refusals, circumstances, others' things.
 _UNCERTAIN = re.compile(
     r"[?§]|\b(?:if|unless|until|except|only|not|never|no|don'?t|isn'?t|aren'?t|won'?t|can|could|may|might|would|or"

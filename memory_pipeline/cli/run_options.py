@@ -15,7 +15,9 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         JSON_OPTION,
         click.option("--wait", is_flag=True, help="Wait for another run to release the workspace."),
-        click.option("--adopt", is_flag=True, help="Take over what stands in the memory folder of Codex, as yours."),
+        click.option(
+            "--adopt", is_flag=True, help="Take over the memory folder of Codex, or a workspace of another state."
+        ),
         click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Extract at most N sessions."),
         click.option("--force", is_flag=True, help="Also extract sessions that are too recent or too short."),
         click.option("--phase2", is_flag=True, help="Consolidate only."),

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config
-from memory_pipeline.errors import LockedError, MemoryPipelineError
+from memory_pipeline.errors import ConfigError, LockedError, MemoryPipelineError
 from memory_pipeline.files import make_private_folder
 from memory_pipeline.forget.due import is_forgetting_due
 from memory_pipeline.forget.erasure import erasure_of, forgotten_texts, surviving_texts
@@ -28,6 +28,7 @@ from memory_pipeline.phase2.erase import Found, discard_leftovers, erase_found, 
 from memory_pipeline.phase2.extensions import EXTENSIONS_FOLDER
 from memory_pipeline.phase2.hand import Hand, is_forgotten_task, left_of
 from memory_pipeline.phase2.layout import MEMORY_FILE
+from memory_pipeline.phase2.owner import claim_workspace
 from memory_pipeline.phase2.places import OnStep, places_below, workspace_lock_path
 from memory_pipeline.records import (
     Agent,
@@ -141,7 +142,8 @@ class Forgetting:
         """Forget, everywhere, and look whether anything is left.
 
         Raises:
-            LockedError: another run holds the workspace; nothing was forgotten.
+            LockedError, ConfigError: another run holds the workspace, or another state folder writes it; nothing was
+                forgotten.
             UsageError: what is named can't be forgotten in this way.
             OSError, MemoryPipelineError: it could not be finished; the next command finishes it.
         """
@@ -159,7 +161,8 @@ class Forgetting:
     def bring_in_line_if_due(self) -> None:
         """Finish a forgetting that was cut off, and forget again what a restored backup brought back.
 
-        Where another run holds the workspace, that run does it.
+        Where another run holds the workspace, that run does it; where another state folder writes it, nothing is done
+        before a person says which of the two does.
 
         Raises:
             OSError, MemoryPipelineError: it could not be finished.
@@ -168,7 +171,7 @@ class Forgetting:
             try:
                 with self.locked():
                     self._bring_in_line_if_due()
-            except LockedError:
+            except (LockedError, ConfigError):
                 return
 
     def bring_in_line_under_lock(self, lock: HeldLock) -> None:
@@ -182,10 +185,12 @@ class Forgetting:
 
         Raises:
             LockedError: another run holds it.
+            ConfigError: another state folder writes it.
         """
         lock = workspace_lock_path(self._config.workspace_path)
         make_private_folder(lock.parent)
         with os_lock(lock, purpose="forgetting") as self._lock:
+            claim_workspace(self._places, self._config.database_path)
             yield
 
     def finish(self) -> None:

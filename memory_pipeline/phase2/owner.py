@@ -15,7 +15,6 @@ from msgspec import Struct
 from memory_pipeline.errors import ConfigError
 from memory_pipeline.files import sha256_hex, write_whole
 from memory_pipeline.phase2.baseline import read_baseline, read_workspace_file
-from memory_pipeline.phase2.kept import keep_copy
 from memory_pipeline.phase2.layout import MEMORY_FILE
 from memory_pipeline.phase2.places import Places
 
@@ -55,6 +54,29 @@ def other_owner(places: Places, database: Path) -> OtherState | None:
     return OtherState(path=state, is_there=(state / database.name).is_file())
 
 
+def claim_workspace(places: Places, database: Path, *, adopt: bool = False) -> list[str]:
+    """Make the workspace ours, where another state folder wrote it that is gone or whose place we are to take.
+
+    The caller holds the workspace. Returns a sentence for the person if it was another's.
+
+    Raises:
+        ConfigError: it is there, and is not to be taken over.
+        OSError: it can't be done.
+    """
+    other = other_owner(places, database)
+    if other is None:
+        return []
+    check_owner(other, places.workspace, adopt=adopt)
+    copy = _take_over(places)
+    if other.is_there:
+        from memory_pipeline.phase2.adopt import mark_ours
+
+        mark_ours(places)  # what stood there is memories of its own, and not ours to adopt
+    mark_owner(places, database)
+    kept = f"; {MEMORY_FILE} as it stood there is kept at {copy}" if copy is not None else ""
+    return [f"the workspace was written by the state folder {other.path} before, and is ours from now on{kept}"]
+
+
 def check_owner(other: OtherState, workspace: Path, *, adopt: bool) -> None:
     """Refuse to write into the workspace of another state folder that is there, unless it is to be taken over.
 
@@ -87,7 +109,7 @@ def mark_owner(places: Places, database: Path) -> None:
         write_whole(owner_path(workspace), mark)
 
 
-def take_over(places: Places) -> Path | None:
+def _take_over(places: Places) -> Path | None:
     """Keep a copy of MEMORY.md, and put it back as we published it last: what another wrote is no edit of the person's.
 
     Returns where what stood there is kept; None when nothing else stood there.
@@ -99,6 +121,8 @@ def take_over(places: Places) -> Path | None:
     found = read_workspace_file(places.workspace, MEMORY_FILE)
     if found is None or found == baseline.published:
         return None
+    from memory_pipeline.phase2.kept import keep_copy
+
     copy, _ = keep_copy(places, MEMORY_FILE, found)
     if baseline.exists:
         places.write(places.workspace / MEMORY_FILE, baseline.published)

@@ -17,8 +17,7 @@ from memory_pipeline.config import Config
 from memory_pipeline.errors import ConfigError, InterruptedRunError, LockedError, MemoryPipelineError, reason_of
 from memory_pipeline.files import make_private_folder
 from memory_pipeline.lock import HeldLock, os_lock
-from memory_pipeline.phase2.layout import MEMORY_FILE
-from memory_pipeline.phase2.owner import OtherState, check_owner, mark_owner, other_owner, take_over
+from memory_pipeline.phase2.owner import OtherState, claim_workspace, other_owner
 from memory_pipeline.phase2.places import OnStep, places_below, workspace_lock_path
 from memory_pipeline.phase2.settled import Settled
 from memory_pipeline.records import ConsolidationKind, JournalRecord, Phase2Counts, Phase2Outcome
@@ -178,7 +177,7 @@ class Phase2:
             with os_lock(
                 lock, purpose="phase two", wait_seconds=math.inf if wait else 0, should_stop=self._should_stop
             ) as held:
-                taken_over = self._take_over(adopt=adopt)
+                taken_over = claim_workspace(self._places, self._config.database_path, adopt=adopt)
                 self._before(held)
                 counts = body(held)
                 counts = replace(counts, problems=(*taken_over, *counts.problems))
@@ -190,22 +189,3 @@ class Phase2:
             problem = f"consolidation failed: {reason_of(error)}"
             counts = Phase2Counts(outcome=Phase2Outcome.FAILED, problems=(problem,))
         return replace(counts, seconds=time.monotonic() - started)
-
-    def _take_over(self, *, adopt: bool) -> list[str]:
-        """Make the workspace ours, where another state folder wrote it that is gone or whose place we are to take.
-
-        Raises:
-            ConfigError: it is there, and is not to be taken over.
-        """
-        other = self.other_owner()
-        if other is None:
-            return []
-        from memory_pipeline.phase2.adopt import mark_ours
-
-        check_owner(other, self._places.workspace, adopt=adopt)
-        copy = take_over(self._places)
-        if other.is_there:
-            mark_ours(self._places)  # what stood there is memories of its own, and not ours to adopt
-        mark_owner(self._places, self._config.database_path)
-        kept = f"; {MEMORY_FILE} as it stood there is kept at {copy}" if copy is not None else ""
-        return [f"the workspace was written by the state folder {other.path} before, and is ours from now on{kept}"]

@@ -239,3 +239,42 @@ def test_a_full_disk_behind_standard_output_is_one_line(machine: Machine) -> Non
         ran = running.wait()
     assert ran.code == 1
     assert "No space left" in ran.complaint
+
+
+def test_two_state_folders_on_one_workspace_are_told_apart(machine: Machine) -> None:
+    """Whatever would write there is refused and names both ways out; the one that takes over refuses the first."""
+    session(1, RULE).write(machine.codex)
+    machine.configure(memories_dir="shared/memories")
+    assert machine.run("run", "--json").code == 0
+    workspace, second = machine.root / "shared" / "memories", machine.root / "second"
+    before = contents(workspace)
+    assert machine.run("--state-dir", str(second), "run", "--phase1", "--json").code == 0
+    for words in (
+        ("run", "--json"),
+        ("run", "--phase2", "--json"),
+        ("memory", "add", "Answer in English", "--json"),
+        ("forget", "--thread", thread_id_of(1), "--yes", "--json"),
+    ):
+        ran = machine.run("--state-dir", str(second), *words)
+        assert (ran.code, contents(workspace) == before) == (2, True), words
+        for told in (str(machine.state), "--state-dir", "memories_dir", "run --adopt"):
+            assert told in ran.complaint
+    assert machine.run("--state-dir", str(second), "status", "--json").code == 0
+    assert machine.run("run", "--json").document["phase2"]["outcome"] == "no_changes"
+    session(2, "From now on always answer in English.").write(machine.codex)
+    taken_over = machine.run("--state-dir", str(second), "run", "--adopt", "--json")
+    assert (taken_over.code, taken_over.document["phase2"]["outcome"]) == (0, "consolidated")
+    assert machine.run("--state-dir", str(second), "run", "--json").document["phase2"]["outcome"] == "no_changes"
+    assert machine.run("run", "--json").code == 2
+
+
+def test_a_state_folder_that_was_moved_keeps_its_workspace(machine: Machine) -> None:
+    """Nothing is refused, and nothing changes."""
+    session(1, RULE).write(machine.codex)
+    machine.configure(memories_dir="shared/memories")
+    assert machine.run("run", "--json").code == 0
+    before = contents(machine.root / "shared")
+    moved = machine.state.rename(machine.root / "moved")
+    ran = machine.run("--state-dir", str(moved), "run", "--json")
+    assert (ran.code, ran.document["phase2"]["outcome"]) == (0, "no_changes")
+    assert contents(machine.root / "shared") == before
