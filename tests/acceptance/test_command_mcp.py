@@ -75,7 +75,7 @@ def test_the_server_tells_its_tools_and_resources(looked_at: Machine, mode: str)
         tools = (await agent.client.list_tools()).tools
         return tools, [one.uri for one in (await agent.client.list_resources()).resources]
 
-    tools, resources = connect(looked_at, talk, mode=mode)
+    tools, resources = connect(looked_at, talk, mode=mode, anew=True)
     assert [one.name for one in tools] == [
         "search_memories", "read_memory", "memory_context", "report_memory_usage",
     ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 from command import PATIENCE_SECONDS, Machine, Ran, contents, session, wait_until
-from preloaded import can_be_forked, run_forked
+from preloaded import can_be_forked, run_forked, words_to_start
 
 from memory_pipeline.cli.commands import cli
 
@@ -64,16 +65,15 @@ print(json.dumps({
     "locale": locale.setlocale(locale.LC_ALL),
     "zone": [time.tzname, time.timezone],
     "limits": [sys.getrecursionlimit(), sys.getswitchinterval()],
-}))
+}), flush=True)
 atexit.register(print, "at the end")
-threading.Thread(target=lambda: (time.sleep(0.05), print("a thread that goes on"))).start()
+threading.Timer(0.01, print, ["a thread that goes on"]).start()
 print("to the other output", file=sys.stderr)
 how = sys.argv[1]
 if how == "raise":
     raise ValueError("a fault")
 if how.startswith("SIG"):
-    os.kill(os.getpid(), getattr(signal, how))
-    time.sleep(60)
+    signal.raise_signal(getattr(signal, how))
 sys.exit(int(how) if how.isdigit() else how)
 """
 
@@ -140,6 +140,26 @@ def test_a_fork_is_given_what_a_new_process_is_and_ends_as_it_does(tmp_path: Pat
         begun.stderr.splitlines()[:2],
         begun.stderr.splitlines()[-1:],
     )
+
+
+@pytest.mark.parametrize(("how", "code"), [("3", 3), ("SIGTERM", 128 + 15)])
+def test_a_command_that_has_a_fork_started_stands_for_it(tmp_path: Path, how: str, code: int) -> None:
+    """Its input, its outputs, its folder and its environment are the fork's, and it ends with its code."""
+    (tmp_path / "probe.py").write_text(PROBE, encoding="utf-8")
+    ran = subprocess.run(
+        words_to_start("probe", [how]),
+        env={"LANG": "C.UTF-8", "NAME": "value"},
+        cwd=tmp_path,
+        input="a line\n",
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=PATIENCE_SECONDS,
+        check=False,
+    )
+    assert (ran.returncode, ran.stderr) == (code, "to the other output\n")
+    told = json.loads(ran.stdout.splitlines()[0])
+    assert (told["environment"]["NAME"], told["folder"], told["read"]) == ("value", str(tmp_path), "a line\n")
 
 
 def test_a_fork_that_does_not_end_is_killed(tmp_path: Path) -> None:

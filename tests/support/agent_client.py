@@ -12,6 +12,7 @@ import anyio
 from command import Machine
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from preloaded import words_to_start
 
 T = TypeVar("T")
 _PATIENCE_SECONDS = 60.0
@@ -63,10 +64,21 @@ class Agent:
 
 
 def connect(
-    machine: Machine, talk: Callable[[Agent], Awaitable[T]], *options: str, cwd: Path | None = None, mode: str = "auto"
+    machine: Machine,
+    talk: Callable[[Agent], Awaitable[T]],
+    *options: str,
+    cwd: Path | None = None,
+    mode: str = "auto",
+    anew: bool = False,
 ) -> T:
-    """Start the server in a folder, let an agent talk to it, and let it end; returns what the talk gave."""
+    """Start the server in a folder, let an agent talk to it, and let it end; returns what the talk gave.
+
+    ``anew`` starts an interpreter; else it is a fork (see preloaded.py), since the SDK takes long to load.
+    """
     command, *words = machine.words("mcp", *options)
+    if not anew:
+        _, module, *words = words
+        command, *words = words_to_start(module, words)
 
     async def whole() -> T:
         given = StdioServerParameters(

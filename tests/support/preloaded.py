@@ -5,9 +5,13 @@ working folder, umask and standard streams, no other descriptor, one thread and 
 as the interpreter ends. What it shares with its siblings is the seed of hashes, and that everything is imported: a test
 of either needs a real start, and so does a start with variables that the interpreter itself reads.
 
-This same file is the program that is forked from, one for each process that runs tests: ``python preloaded.py SOCKET``.
-A command is asked for by four descriptors and a JSON object. The first three become its standard streams; to the fourth
-is told, a line each, the id of the process, and how it ended. The program ends when the socket does.
+This same file is the program that is forked from, one for each process that runs tests, and it serves two ways:
+
+    python preloaded.py serve SOCKET                    is forked from, and ends with its standard input
+    python preloaded.py start SOCKET PROGRAM [WORD…]    has a program forked, for who needs a command to call
+
+A program is asked for by its three standard streams and a line of JSON on a connection of its own, on which it is then
+told, a line each, the id of the process and how it ended.
 """
 
 from __future__ import annotations
@@ -20,9 +24,9 @@ import os
 import pkgutil
 import runpy
 import select
+import shutil
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
@@ -37,7 +41,6 @@ from typing import Any
 #: What the interpreter and the C library read before any code of ours runs, and what they are given.
 _READ_AT_START = ("PYTHON", "LC_", "LANG", "LD_", "DYLD_", "MALLOC")
 _LANGUAGE = {"LANG": "C.UTF-8"}
-_LENGTH = struct.Struct("!I")
 #: Libraries that commands import once they need them.
 _LIBRARIES = (
     *("apscheduler.schedulers.background", "apscheduler.triggers.cron", "filelock", "merge3", "orjson", "rapidfuzz"),
@@ -77,26 +80,51 @@ def run_forked(
     Raises:
         TimeoutError: it did not end within so many seconds; it was killed.
     """
-    asked = {"program": program, "arguments": arguments, "environment": dict(env), "cwd": str(cwd), "umask": umask}
-    pipes = [os.pipe() for _ in range(3)]
+    (out, theirs_out), (err, theirs_err) = os.pipe(), os.pipe()
     with tempfile.TemporaryFile() as standard_input:
         standard_input.write(told.encode())
         standard_input.seek(0)
-        theirs = [given for _, given in pipes]
         try:
-            _PARENT.ask(asked, [standard_input.fileno(), *theirs])
+            streams = (standard_input.fileno(), theirs_out, theirs_err)
+            fate = _ask(_PARENT.address(), program, arguments, env, cwd, umask, streams).detach()
         finally:
-            for descriptor in theirs:
-                os.close(descriptor)
-    out, err, fate = (ours for ours, _ in pipes)
-    begun = os.read(fate, 1 << 16)  # the first one waits here until the parent has loaded
-    told = {out: bytearray(), err: bytearray(), fate: bytearray(begun)}
-    if not _read_to_the_end(told, seconds):
+            os.close(theirs_out)
+            os.close(theirs_err)
+    begun = os.read(fate, 1 << 16)
+    read = {out: bytearray(), err: bytearray(), fate: bytearray(begun)}
+    if not _read_to_the_end(read, seconds):
         child = int(begun.split()[0])
         os.kill(child, signal.SIGKILL)
         raise TimeoutError(f"process {child} still ran after {seconds:.1f} s")
-    _, status = told[fate].split()
-    return os.waitstatus_to_exitcode(int(status)), _text_of(told[out]), _text_of(told[err])
+    return _code_in(read[fate]), _text_of(read[out]), _text_of(read[err])
+
+
+def words_to_start(program: str, arguments: Sequence[str]) -> tuple[str, ...]:
+    """Return a command that has the program forked, for whoever starts commands; what it starts ends with its input."""
+    return (sys.executable, "-I", "-S", __file__, "start", _PARENT.address(), program, *arguments)
+
+
+def _ask(
+    address: str,
+    program: str,
+    arguments: Sequence[str],
+    env: Mapping[str, str],
+    cwd: Path,
+    umask: int,
+    streams: Sequence[int],
+) -> socket.socket:
+    asked = {"program": program, "arguments": arguments, "environment": dict(env), "cwd": str(cwd), "umask": umask}
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect(address)
+    line = json.dumps(asked).encode() + b"\n"
+    sent = socket.send_fds(connection, [line], streams)
+    connection.sendall(line[sent:])
+    return connection
+
+
+def _code_in(fate: bytes) -> int:
+    _, status = fate.split()
+    return os.waitstatus_to_exitcode(int(status))
 
 
 def _read_to_the_end(told: Mapping[int, bytearray], seconds: float) -> bool:
@@ -127,62 +155,71 @@ class _Parent:
     """The process that commands are forked from, as whoever runs tests sees it."""
 
     def __init__(self) -> None:
-        self._asking = threading.Lock()
-        self._socket: socket.socket | None = None
+        self._starting = threading.Lock()
+        self._address = ""
 
-    def ask(self, asked: Mapping[str, Any], descriptors: Sequence[int]) -> None:
-        """Have a command started; the first one starts the parent."""
-        told = json.dumps(asked).encode()
-        with self._asking:
-            self._socket = self._socket or self._start()
-            socket.send_fds(self._socket, [_LENGTH.pack(len(told))], descriptors)
-            self._socket.sendall(told)
+    def address(self) -> str:
+        """Return where it listens; the first call starts it, and waits while it loads."""
+        with self._starting:
+            self._address = self._address or self._start()
+        return self._address
 
-    def _start(self) -> socket.socket:
-        ours, given = socket.socketpair()
-        with given:
-            started = subprocess.Popen(
-                [sys.executable, __file__, str(given.fileno())],
-                env={"PATH": os.defpath, **_LANGUAGE},
-                cwd="/",
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                pass_fds=[given.fileno()],
-            )
-        atexit.register(self._end, started)
-        return ours
+    def _start(self) -> str:
+        address = os.path.join(tempfile.mkdtemp(), "asked")  # noqa: PTH118 - as text
+        started = subprocess.Popen(
+            [sys.executable, __file__, "serve", address],
+            env={"PATH": os.defpath, **_LANGUAGE},
+            cwd="/",
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        atexit.register(_end, started)
+        assert started.stdout is not None
+        assert started.stdout.readline() == b"ready\n"
+        return address
 
-    def _end(self, started: subprocess.Popen[bytes]) -> None:
-        if self._socket is not None:
-            self._socket.close()
-        started.wait()
+
+def _end(started: subprocess.Popen[bytes]) -> None:
+    started.communicate()
 
 
 _PARENT = _Parent()
 
 
 def main() -> None:
-    """Serve until the socket ends; in each process that is forked, be the command."""
+    """Serve until the input ends; in each process that is forked, be the command."""
+    how, address, *rest = sys.argv[1:]
+    if how == "start":
+        _start_and_wait(address, *rest)
+        return
     ending = _Ending()
     # The first to be registered runs last: threads were waited for, and all else that ends with a program has ended.
     atexit.register(ending.leave)
-    given = socket.socket(fileno=int(sys.argv[1]))
     del sys.path[0]  # the folder of this file
     _load()
-    asked = _fork_as_asked(given)
-    if asked is not None:
-        _become(asked)
-        program: str = asked["program"]
-        try:
-            if program.endswith(".py"):
-                sys.path.insert(0, str(Path(program).parent))
-                runpy.run_path(program, run_name="__main__")
-            else:
-                sys.path.insert(0, asked["cwd"])
-                runpy.run_module(program, run_name="__main__", alter_sys=True)
-        except SystemExit as ended:
-            ending.code = ended.code
-            raise
+    asked = _fork_as_asked(address)
+    if asked is None:
+        shutil.rmtree(Path(address).parent)
+        return
+    _become(asked)
+    program: str = asked["program"]
+    try:
+        if program.endswith(".py"):
+            sys.path.insert(0, str(Path(program).parent))
+            runpy.run_path(program, run_name="__main__")
+        else:
+            sys.path.insert(0, asked["cwd"])
+            runpy.run_module(program, run_name="__main__", alter_sys=True)
+    except SystemExit as ended:
+        ending.code = ended.code
+        raise
+
+
+def _start_and_wait(address: str, program: str, *arguments: str) -> None:
+    with _ask(address, program, arguments, os.environ, Path.cwd(), -1, (0, 1, 2)) as connection:
+        fate = b"".join(iter(lambda: connection.recv(1 << 16), b""))
+    code = _code_in(fate)
+    sys.exit(code if code >= 0 else 128 - code)
 
 
 class _Ending:
@@ -218,7 +255,7 @@ def _load() -> None:
     gc.freeze()  # else each fork copies the memory of all that its collector looks at
 
 
-def _fork_as_asked(given: socket.socket) -> Mapping[str, Any] | None:
+def _fork_as_asked(address: str) -> Mapping[str, Any] | None:
     """Fork as often as asked; returns in each fork what it is to be, and in the parent None at the end."""
     woken, waking = os.pipe()
     os.set_blocking(woken, False)
@@ -226,28 +263,36 @@ def _fork_as_asked(given: socket.socket) -> Mapping[str, Any] | None:
     signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)  # ignored, it would wake nobody
     fates: dict[int, int] = {}
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(address)
+    listener.listen()
+    print("ready", flush=True)  # noqa: T201
     while True:
-        ready, _, _ = select.select([given, woken], [], [])
+        ready, _, _ = select.select([listener, woken, 0], [], [])
+        if 0 in ready:
+            return None
         if woken in ready:
             os.read(woken, _MOST_FILES)
             _tell_who_ended(fates)
-        if given in ready:
-            head, descriptors, _, _ = socket.recv_fds(given, _LENGTH.size, 4)
-            if not head:
-                return None
-            asked = json.loads(given.recv(_LENGTH.unpack(head)[0], socket.MSG_WAITALL))
+        if listener in ready:
+            connection = listener.accept()[0]
+            line, streams, _, _ = socket.recv_fds(connection, 1 << 16, 3)
+            while not line.endswith(b"\n"):
+                line += connection.recv(1 << 16)
+            fate = connection.detach()
             child = os.fork()
             if child == 0:
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 signal.set_wakeup_fd(-1)
-                given.detach()
-                for number, descriptor in enumerate(descriptors[:3]):
+                listener.detach()
+                for number, descriptor in enumerate(streams):
                     os.dup2(descriptor, number)
                 os.closerange(3, _MOST_FILES)
+                asked: Mapping[str, Any] = json.loads(line)
                 return asked
-            fates[child] = descriptors.pop()
-            os.write(fates[child], b"%d\n" % child)
-            for descriptor in descriptors:
+            fates[child] = fate
+            _tell(fate, child)
+            for descriptor in streams:
                 os.close(descriptor)
 
 
@@ -257,9 +302,13 @@ def _tell_who_ended(fates: dict[int, int]) -> None:
         if child == 0:
             return
         fate = fates.pop(child)
-        with suppress(BrokenPipeError):  # whoever asked has gone
-            os.write(fate, b"%d\n" % status)
+        _tell(fate, status)
         os.close(fate)
+
+
+def _tell(fate: int, number: int) -> None:
+    with suppress(BrokenPipeError):  # whoever asked has gone
+        os.write(fate, b"%d\n" % number)
 
 
 def _become(asked: Mapping[str, Any]) -> None:
