@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
 _MEMORY = Path("/dev/shm")
 _ROOM_BYTES = 2 << 30
-_ROOT = "PYTEST_DEBUG_TEMPROOT"
 
 
 def pytest_configure() -> None:
     """Keep the tests' files in memory where there is room: the program waits for the disk at each file that it writes.
 
-    Whoever names a folder in the variable, or with --basetemp, has them there.
+    Whoever sets TMPDIR, or gives --basetemp, has them there.
     """
-    if _MEMORY.is_dir() and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free >= _ROOM_BYTES:
-        os.environ.setdefault(_ROOT, str(_MEMORY))
+    has_room = os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free >= _ROOM_BYTES
+    if has_room and "TMPDIR" not in os.environ:
+        os.environ["TMPDIR"] = str(_MEMORY)
+        tempfile.tempdir = None  # to be found anew
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

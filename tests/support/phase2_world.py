@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from fresh_database import lay_database
 from reviewed import pass_review
 
 from memory_pipeline.config import Config, Phase1Config, Phase2Config
@@ -247,7 +248,7 @@ class World:
             phase1=Phase1Config(backoff_base_seconds=60, backoff_max_seconds=600),
             phase2=Phase2Config(**phase2),
         )
-        self.store = Store(self.config.database_path)
+        self.store = Store(lay_database(self.config.database_path))
         self._readings = 0
 
     @property

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+from fresh_database import lay_database
 from kept_state import KeptState
 from starlette.testclient import TestClient
 
@@ -27,6 +28,7 @@ class Served:
         self.kept = KeptState(root, **(tables or {}))
         self.clock = self.kept.clock
         self.config = self.kept.config
+        lay_database(self.config.database_path)
         self.stop = threading.Event()
         self.keys = keys_of(self.config)
         self.app = build_server(self.config, clock=self.clock, stop=self.stop, **options)

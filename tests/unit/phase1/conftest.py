@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from fresh_database import lay_database
 
 from memory_pipeline.store.store import Store
 
@@ -13,6 +14,6 @@ from memory_pipeline.store.store import Store
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     """An empty store of its own."""
-    opened = Store(tmp_path / "state" / "memory.db")
+    opened = Store(lay_database(tmp_path / "state" / "memory.db"))
     yield opened
     opened.close()

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fresh_database import lay_database
 from rollout_logs import START, CodexSession, thread_id_of
 
 from memory_pipeline.config import (
@@ -80,7 +81,7 @@ class Machine:
         self.codex = root / "codex"
         (self.codex / "sessions").mkdir(parents=True)
         (root / "claude" / "projects").mkdir(parents=True)
-        self.store = Store(root / "state" / "memory.db")
+        self.store = Store(lay_database(root / "state" / "memory.db"))
         self.clock = Clock()
         self.stop = threading.Event()
         self.asked: list[str] = []

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fresh_database import lay_database
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from remembered import DAY, NOW, remember, row
@@ -228,7 +229,7 @@ def test_nothing_that_is_remembered_leaves_its_line_or_closes_the_frame(tmp_path
     """Not by tags, line ends, control or hidden characters, in the statement, the condition, the scope or the id."""
     text = "".join(pieces)
     scope = f"project:{text}x"
-    store = Store(Path(str(tmp_path)) / f"{abs(hash(text))}.db")
+    store = Store(lay_database(tmp_path / f"{abs(hash(text))}.db"))
     try:
         bad = row("m_bad", f"Use {text}", scope, condition=text)
         remember(store.path, [bad, row(f"m_{text}", "use pnpm")])

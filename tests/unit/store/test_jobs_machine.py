@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from fresh_database import lay_database
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -47,7 +48,7 @@ class JobsMachine(RuleBasedStateMachine):
     @initialize()
     def open(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="jobs-machine-"))
-        self.store = Store(self.folder / "memory.db")
+        self.store = Store(lay_database(self.folder / "memory.db"))
         self.now = NOW
         self.rest_until = 0.0
         self.threads = {name: Expected() for name in NAMES}

@@ -6,6 +6,7 @@ from collections import Counter
 from itertools import count
 from pathlib import Path
 
+from fresh_database import lay_database
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from store_samples import MAX_ATTEMPTS, NOW, enqueue, extraction, index, lease
@@ -46,7 +47,7 @@ def test_states_are_counted_as_each_thread_shows_its_own(
 ) -> None:
     """For any mix of outcomes, gates and logs that said something new since."""
     folder = Path(tmp_path_factory.getbasetemp()) / f"overview-{next(_FOLDERS)}"  # type: ignore[attr-defined]
-    store = Store(folder / "memory.db")
+    store = Store(lay_database(folder / "memory.db"))
     try:
         # What stays claimable comes last, so that each lease is of its own thread.
         for number, (outcome, gate, grew) in enumerate(sorted(threads, key=lambda one: one[0] in ("none", "pending"))):

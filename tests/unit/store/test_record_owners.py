@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+from fresh_database import lay_database
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from store_samples import NOW, rollout_file, thread_facts, thread_of
@@ -44,7 +45,7 @@ def test_every_record_has_one_owner_and_decisions_stand(
 ) -> None:
     """Of the files of one pass the earliest owns a record, then the first by path; what was decided before stands."""
     with tempfile.TemporaryDirectory() as folder:
-        store = Store(Path(folder) / "memory.db")
+        store = Store(lay_database(Path(folder) / "memory.db"))
         owners: dict[int, str] = {}
         for round_name, files in (("a", first), ("b", later)):
             named = {f"{round_name}{number}": (held, NOW - 100 + at) for number, (held, at) in enumerate(files)}
