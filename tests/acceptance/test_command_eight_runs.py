@@ -1,4 +1,4 @@
-"""Eight runs at once on five hundred sessions: each is extracted once, and the workspace has one writer at a time."""
+"""Eight runs at once on many sessions: each is extracted once, and the workspace has one writer at a time."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from collections import Counter
 
 from command import Machine, session
 
-SESSIONS = 500
+SESSIONS = 160
+#: Less than what they say, so that a part of it waits for a later consolidation.
+MAX_CANDIDATES = 60
 RUNS = 8
 
 
-def test_eight_runs_at_once_share_five_hundred_sessions(machine: Machine) -> None:
+def test_eight_runs_at_once_share_their_sessions(machine: Machine) -> None:
     """They start together, on no database yet, and end with 0 or 75; nothing is done twice, lost, or left waiting."""
+    machine.configure(phase2={"max_candidates": MAX_CANDIDATES})
     for number in range(1, SESSIONS + 1):
         rule = f"From now on always run make check-{number} before you commit."
         session(number, rule if number % 5 else "What does the build do?", cwd=f"/home/sam/p{number % 7}").write(
