@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx2
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 from fresh_database import lay_database
 from kept_state import KeptState
 from starlette.testclient import TestClient
@@ -32,7 +35,7 @@ class Served:
         self.stop = threading.Event()
         self.keys = keys_of(self.config)
         self.app = build_server(self.config, clock=self.clock, stop=self.stop, **options)
-        self.client = TestClient(self.app, base_url=ADDRESS, raise_server_exceptions=False, follow_redirects=False)
+        self.client = client_of(self.app)
         self._tokens: dict[str, str] = {}
 
     def user(self, name: str) -> User:
@@ -58,6 +61,21 @@ class Served:
         """Open the parts of a user, as a command of theirs would."""
         with App(self.user(name).config, clock=self.clock, environ={}) as app:
             yield app
+
+
+def client_of(app: Any) -> TestClient:
+    """Return a client of a server in this process; a fault of the server is an answer, and nothing is followed."""
+    client = TestClient(app, base_url=ADDRESS, raise_server_exceptions=False, follow_redirects=False)
+    client.portal = _portal()
+    return client
+
+
+@functools.cache
+def _portal() -> BlockingPortal:
+    """Start the thread in which all servers of this process work; by itself a client starts one for each call."""
+    running = ExitStack()
+    atexit.register(running.close)
+    return running.enter_context(start_blocking_portal())
 
 
 def code_of(answer: httpx2.Response) -> str:

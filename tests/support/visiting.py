@@ -9,8 +9,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 import httpx2
-from served import Served
-from starlette.testclient import TestClient
+from served import Served, client_of
 
 _TOKEN = re.compile(r'name="form_token" value="([^"]+)"')
 #: Tags that never hold anything.
@@ -22,9 +21,7 @@ class Visitor:
 
     def __init__(self, served: Served, user: str = "owner") -> None:
         self.served = served
-        self.client = TestClient(
-            served.app, base_url=served.client.base_url, raise_server_exceptions=False, follow_redirects=False
-        )
+        self.client = client_of(served.app)
         served.user(user)
         code = served.keys.create_link(user, now=served.clock.now())
         assert self.client.get("/login", params={"code": code}).status_code == 303
