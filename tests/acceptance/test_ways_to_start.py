@@ -179,6 +179,19 @@ def test_a_fork_that_does_not_end_is_killed(tmp_path: Path) -> None:
     wait_until(is_gone)
 
 
+def test_two_forks_draw_other_numbers_and_share_no_state(tmp_path: Path) -> None:
+    """What one of them changes in a module, or draws by chance, is not found in the next."""
+    code = "import json, os, random; print(hasattr(json, 'mark'), random.random(), os.urandom(8).hex()); "
+    (tmp_path / "drawing.py").write_text(f"{code}json.mark = True", encoding="utf-8")
+    drawn = [
+        run_forked("drawing", [], env={"LANG": "C.UTF-8"}, cwd=tmp_path, seconds=PATIENCE_SECONDS)[1] for _ in "ab"
+    ]
+    (marked, number, token), (marked_then, number_then, token_then) = (each.split() for each in drawn)
+    assert (marked, marked_then) == ("False", "False")
+    assert number != number_then
+    assert token != token_then
+
+
 @pytest.mark.parametrize("name", ["PYTHONHASHSEED", "PYTHONIOENCODING", "LC_ALL", "LD_PRELOAD"])
 def test_what_the_interpreter_itself_reads_needs_a_new_one(name: str) -> None:
     """A fork would have what its parent was given."""

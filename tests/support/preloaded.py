@@ -1,9 +1,9 @@
 """Starts the command as a fork of a process that has loaded all of it already, since loading takes most of its time.
 
-What is forked is a process of its own and behaves as ``python -m`` does: it has its own environment,
-working folder, umask and standard streams, no other descriptor, one thread and the signals' usual meaning, and it ends
-as the interpreter ends. What it shares with its siblings is the seed of hashes, and that everything is imported: a test
-of either needs a real start, and so does a start with variables that the interpreter itself reads.
+What is forked is a process of its own and behaves as ``python -m`` does: it has its own environment, working folder,
+umask and standard streams, no other descriptor, one thread and the usual meaning of signals, and it ends as the
+interpreter ends. What it shares with its siblings is the seed of hashes, and that everything is imported: a test of
+either needs a real start, and so does a start with variables that the interpreter itself reads.
 
 This same file is the program that is forked from, one for each process that runs tests, and it serves two ways:
 
