@@ -36,7 +36,7 @@ class Marks(Struct, frozen=True, kw_only=True):
         """Whether a text holds one of them, as it stands or as JSON escapes it."""
         folded = text.casefold()
         # A word never crosses what is no letter, so a list of the runs of letters, each once, tells of all of them.
-        runs = "\n".join(set(_WORD.findall(folded)))
+        runs = _runs_of(folded)
         return any(word in runs for word in self.words) or any(
             form in folded for phrase in (*self.phrases, *self._not_ascii()) for form in _forms(phrase)
         )
@@ -48,13 +48,14 @@ class Marks(Struct, frozen=True, kw_only=True):
 def marks_of(forgotten: Iterable[str], survivors: Iterable[str]) -> Marks:
     """Return the marks of the forgotten texts: what they hold, and neither a survivor nor this program's own text."""
     texts = [line for text in forgotten for line in text.casefold().splitlines()]
-    left = "\n".join([*(text.casefold() for text in survivors), _program_text()])
-    runs = "\n".join(set(_WORD.findall(left)))
+    left = "\n".join(text.casefold() for text in survivors)
+    program = _program_text()
+    runs = f"{_runs_of(left)}\n{_program_runs()}"
     words = {word for text in texts for word in _WORD.findall(text)}
     phrases = {phrase for text in texts for phrase in _phrases(text)}
     return Marks(
         words=frozenset(word for word in words if not _HEX.fullmatch(word) and word not in runs),
-        phrases=frozenset(phrase for phrase in phrases if phrase not in left),
+        phrases=frozenset(phrase for phrase in phrases if phrase not in left and phrase not in program),
     )
 
 
@@ -74,6 +75,15 @@ def _forms(phrase: str) -> set[str]:
         for text in (phrase, joined)
         for form in (text, json.dumps(text, ensure_ascii=False)[1:-1], json.dumps(text)[1:-1])
     }
+
+
+def _runs_of(folded: str) -> str:
+    return "\n".join(set(_WORD.findall(folded)))
+
+
+@cache
+def _program_runs() -> str:
+    return _runs_of(_program_text())
 
 
 @cache

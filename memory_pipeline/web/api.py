@@ -52,7 +52,6 @@ class Api:
         self._work = work
         self._calls = calls
         self._failures = failures
-        self._description = describe(endpoints)
 
     def routes(self) -> list[Route]:
         """Return the routes of all calls, and of their description."""
@@ -66,7 +65,7 @@ class Api:
 
     async def _describe(self, request: Request) -> Response:
         del request
-        return json_answer(self._description)
+        return json_answer(describe(self._endpoints))
 
     def _answering(self, by_method: dict[str, Endpoint]) -> Answering:
         async def answer(request: Request) -> Response:
