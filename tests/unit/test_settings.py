@@ -437,7 +437,7 @@ def test_an_older_line_told_again_does_not_take_back_a_newer_one(kept: KeptState
 
 def test_what_the_person_set_is_no_torn_line_of_the_journal(kept: KeptState) -> None:
     """Whoever checks the journal can read it; phase two takes nothing of it for a deed."""
-    _set(kept, USE, False)
+    _set(kept, "gates.idle_seconds", 6)
     assert kept.run().phase2.outcome == "no_changes"
     assert not [fault for fault in verify_state(kept.config) if fault.path == kept.config.journal_path]
 
