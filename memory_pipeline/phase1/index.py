@@ -114,9 +114,9 @@ def _bring_in_line(
     store.threads.record_presence(returned=returned, vanished=gone, now=clock.now())
     changed += _siblings(listing, seen, {*gone, *returned}, {file.path for file in changed})
     unreadable = reader.read_all(changed, listing, stop, on_progress)
-    reader.share_out()
+    was_shared_out = reader.share_out()
     threads = len(set(map(_THREAD_ID, listing.values())))
-    if look is not None and not (changed or moves or gone or returned or on_disk.problems):
+    if look is not None and not (changed or moves or gone or returned or was_shared_out or on_disk.problems):
         store.threads.settle(look, threads=threads, version=version)
     return Discovery(
         threads=threads,
@@ -297,12 +297,18 @@ class _Reader:
             if tombstones.has_thread(reading.facts.thread_id):
                 self._store.threads.set_disabled(reading.facts.thread_id, disabled=True)
 
-    def share_out(self) -> None:
-        """Decide which records of the files just read are whose, and read those anew that hold others' records."""
+    def share_out(self) -> bool:
+        """Decide which records of the files just read are whose, and read those anew that hold others' records.
+
+        Returns whether any was read anew.
+        """
+        was_read = False
         for claim in self._store.lineage.open_claims():
             file = self._listing.get(claim.rollout_path)
             if file is not None and self._store.lineage.share_out(claim.thread_id):
                 self._read(file, is_shared_out=True)
+                was_read = True
+        return was_read
 
     def _read(self, file: RolloutFile, *, is_shared_out: bool) -> bool:
         own = self._own_part(file)  # outside: a fault of the store is no fault of this log

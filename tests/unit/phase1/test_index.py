@@ -384,6 +384,15 @@ def test_records_that_wait_to_be_shared_out_are(settled: Machine) -> None:
     assert settled.thread(ONE).is_shared_out
 
 
+def test_what_was_read_anew_to_share_records_out_is_not_settled_at_once(settled: Machine) -> None:
+    """It may not have been readable, and then the next look has to try again."""
+    connection = settled.store.threads._connect()
+    connection.execute(
+        "UPDATE threads SET claimed_records = x'', foreign_records = x'0000000000000001' WHERE thread_id = ?", (ONE,)
+    )
+    assert [_listings(settled) for _ in range(3)] == [2, 2, 1]
+
+
 def test_a_disabled_source_is_not_looked_at(machine: Machine) -> None:
     """Switching an agent off neither reads its logs nor complains about its home."""
     _session().write(machine.codex)
