@@ -188,8 +188,11 @@ class ReviewFiles:
         for name, of_thread in gone:
             with self._told_when_it_fails():
                 self._remove(name, of_thread)
-        if thread_id is None and not (due or gone or self._edited):
-            self._store.session_files.settle_all(version=version)
+        if thread_id is None and (due or gone) and not (self._decided or self._edited):
+            # Noted together with what was written: a look that finds nothing to do writes nothing.
+            versions = self._store.session_files.versions()
+            if not any(self._is_due(name, stamps[name], versions) for name in due) and not versions.keys() & dict(gone):
+                self._store.session_files.settle_all(version=version)
         return self._report()
 
     def put_packet(self, thread_id: str, content: bytes, *, told: Mapping[str, object]) -> FilesReport:
