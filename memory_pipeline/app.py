@@ -32,7 +32,7 @@ from memory_pipeline.forget.rescan import Rescanning
 from memory_pipeline.llm.port import Extractor, ToolModel
 from memory_pipeline.lock import HeldLock, os_lock
 from memory_pipeline.logfile import logging_to_file
-from memory_pipeline.phase1.gates import apply_gates
+from memory_pipeline.phase1.gates import apply_gates, settle_gates
 from memory_pipeline.phase1.imported import extract_imported, imported_gate
 from memory_pipeline.phase1.index import Discovery, Progress, index_rollouts
 from memory_pipeline.phase1.run import Phase1
@@ -218,6 +218,8 @@ class App:
         self.forgetting().bring_in_line_if_due()  # a backup may have been put back since the last pass
         hints = self.check_workspace(publishes=options.phase2, adopt=options.adopt)
         counts = self._pipeline().run_once(options, on_index=on_index, on_extract=on_extract)
+        if options.phase1:
+            settle_gates(self.config, self.store, self.clock, force=options.force)
         self.store.chronicle.trim(now=self.clock.now())
         self.store.injections.trim(now=self.clock.now())
         self.store.search.refresh()  # so that a new task, which waits for its memories, need not
