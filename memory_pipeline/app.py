@@ -211,6 +211,10 @@ class App:
         self._bring_in_line_if_due()  # a backup may have been put back since the last pass
         hints = self.check_workspace(publishes=options.phase2, adopt=options.adopt)
         counts = self._pipeline(extracts=options.phase1).run_once(options, on_index=on_index, on_extract=on_extract)
+        if options.phase1:
+            from memory_pipeline.phase1.gates import settle_gates
+
+            settle_gates(self.config, self.store, self.clock, force=options.force)
         self.store.chronicle.trim(now=self.clock.now())
         self.store.injections.trim(now=self.clock.now())
         self.store.search.refresh()  # so that a new task, which waits for its memories, need not

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -52,18 +52,61 @@ def apply_gates(
     A thread whose gate can't be other than it is, since nothing that it is told from changed, is not looked at.
     ``budget_is_spent``: a call was refused because it would have passed a cap, so paid work holds as a whole.
     """
+    in_force, conditions, holds = _conditions(config, store, clock, force=force, budget_is_spent=budget_is_spent)
+    now = conditions.now
+    look = store.gating.look(_stamp(in_force, conditions, holds), now=now) if only_thread is None else None
+    one = store.threads.get(only_thread) if only_thread is not None else None
+    threads = look.threads if look is not None else (one,) if one is not None else ()
+    decided = _decide(threads, in_force, conditions, holds)
+    if decided.gates or (look is not None and (look.is_whole or look.threads)):
+        store.jobs.set_gates(decided.gates, now=now, keep_words=decided.keep_words, decided=look, times=decided.times)
+
+
+def settle_gates(config: Config, store: Store, clock: Clock, *, force: bool) -> None:
+    """Note of the threads that a pass worked on that their gates are still what they are, and change none.
+
+    So the next pass need neither look at them nor write anything down. Where the conditions are others by now, or a
+    gate would be, that pass decides.
+    """
+    now = clock.now()
+    in_force, conditions, holds = _conditions(config, store, clock, force=force, budget_is_spent=False)
+    look = store.gating.look(_stamp(in_force, conditions, holds), now=now)
+    if look.is_whole or not look.threads:
+        return
+    decided = _decide(look.threads, in_force, conditions, holds)
+    same = tuple(thread for thread in look.threads if thread.thread_id not in decided.gates)
+    if same:
+        store.jobs.set_gates({}, now=now, decided=replace(look, threads=same), times=decided.times)
+
+
+def _conditions(
+    config: Config, store: Store, clock: Clock, *, force: bool, budget_is_spent: bool
+) -> tuple[InForce, Conditions, Mapping[float, Gate | None]]:
     now = clock.now()
     in_force = Settings(config, store, clock).in_force()
-    holds = _holds(config, in_force, store, now, budget_is_spent=budget_is_spent)
     conditions = Conditions(
         now=now,
         force=force,
         held_projects=frozenset(project_holds(config, store, now)),
         codex_reads_us=is_read_by_codex(config),
     )
-    look = store.gating.look(_stamp(in_force, conditions, holds), now=now) if only_thread is None else None
-    one = store.threads.get(only_thread) if only_thread is not None else None
-    threads = look.threads if look is not None else (one,) if one is not None else ()
+    return in_force, conditions, _holds(config, in_force, store, now, budget_is_spent=budget_is_spent)
+
+
+class _Decided(Struct, frozen=True, kw_only=True):
+    """What was decided: the gates to store, and when time alone may change those of all that were looked at."""
+
+    gates: Mapping[str, Gate | None]
+    keep_words: frozenset[str]
+    times: Mapping[str, float]
+
+
+def _decide(
+    threads: Sequence[IndexedThread],
+    in_force: InForce,
+    conditions: Conditions,
+    holds: Mapping[float, Gate | None],
+) -> _Decided:
     kept_out = frozenset(one.thread_id for one in threads if in_force.flag(GENERATE, one.thread_id) is False)
     gates: dict[str, Gate | None] = {}
     keep_words: set[str] = set()
@@ -82,11 +125,10 @@ def apply_gates(
             keep_words.add(thread.thread_id)
         if gate != thread.gate or keeps != thread.keeps_words or _may_need_turn(thread, gate):
             gates[thread.thread_id] = gate
-        look_at = _changes_at(thread, own, now)
+        look_at = _changes_at(thread, own, conditions.now)
         if look_at is not None:
             times[thread.thread_id] = look_at
-    if gates or (look is not None and (look.is_whole or look.threads)):
-        store.jobs.set_gates(gates, now=now, keep_words=keep_words, decided=look, times=times)
+    return _Decided(gates=gates, keep_words=frozenset(keep_words), times=times)
 
 
 def _holds(

@@ -116,7 +116,8 @@ def _bring_in_line(
     unreadable = reader.read_all(changed, listing, stop, on_progress)
     reader.share_out()
     threads = len(set(map(_THREAD_ID, listing.values())))
-    if look is not None and not (changed or moves or gone or returned or on_disk.problems):
+    if look is not None and reader.knows_all and not on_disk.problems:
+        # Noted together with what was read: a look that finds nothing to do writes nothing.
         store.threads.settle(look, threads=threads, version=version)
     return Discovery(
         threads=threads,
@@ -240,6 +241,7 @@ class _Reader:
         self._listing: Mapping[str, RolloutFile] = {}
         self._by_thread: dict[tuple[Agent, str], RolloutFile] | None = None  # made when a fork is met
         self._tombstones = TombstoneFolder(config.tombstones_path)
+        self.knows_all = True  # every file that was to be read was
         self._told: list[tuple[RolloutFile, Told]] = []  # by helpers, and not stored yet
         self._own_folders: dict[Agent, OwnFolders] = {}
 
@@ -256,6 +258,7 @@ class _Reader:
         with closing(self._told_of(files)) as told_of:
             for done, (file, told) in enumerate(zip(files, told_of, strict=True)):
                 if stop is not None and stop.is_set():
+                    self.knows_all = False
                     break
                 if on_progress:
                     on_progress(done, len(files))
@@ -316,11 +319,13 @@ class _Reader:
                 own = OwnPart(foreign_hashes=own.foreign_hashes, own_from_byte=self._own_start(file, facts.forked_from))
                 facts = self._facts(file, own) if own.own_from_byte else facts
         except VanishedError:
+            self.knows_all = False
             return True  # it vanished between the listing and now; the next pass sees it gone
         except Exception as error:  # noqa: BLE001 - one log that trips over a fault of ours must not hide the others
             reason = str(error) if isinstance(error, RolloutError) else _internal_error(file, error)
             scope = scope_of(None, None, thread_id=file.thread_id)
             self._store.threads.record_unreadable(file, reason, scope, now=self._clock.now())
+            self.knows_all = False
             return False
         tombstones = self._tombstones.current()
         reading = Reading(

@@ -172,9 +172,9 @@ class ReviewFiles:
         self._sweep_forgotten()
         self.take_in(thread_id)
         version = self._store.session_files.version()
-        versions = self._store.session_files.versions()
-        if not anew and self._tell_all(versions):
+        if not anew and self._tell_all():
             return self._report()
+        versions = self._store.session_files.versions()
         stamps = self._store.session_files.stamps()
         due = [name for name in stamps if thread_id in (None, name)]
         due = due if anew else [name for name in due if self._is_due(name, stamps[name], versions)]
@@ -189,8 +189,11 @@ class ReviewFiles:
         for name, of_thread in gone:
             with self._told_when_it_fails():
                 self._remove(name, of_thread)
-        if thread_id is None and not (due or gone or self._edited):
-            self._store.session_files.settle_all(version=version)
+        if thread_id is None and (due or gone) and not (self._decided or self._edited):
+            # Noted together with what was written: a look that finds nothing to do writes nothing.
+            versions = self._store.session_files.versions()
+            if not any(self._is_due(name, stamps[name], versions) for name in due) and not versions.keys() & dict(gone):
+                self._store.session_files.settle_all(version=version)
         return self._report()
 
     def put_packet(self, thread_id: str, content: bytes, *, told: Mapping[str, object]) -> FilesReport:
@@ -210,22 +213,30 @@ class ReviewFiles:
         """
         self._finish_what_was_cut_off()
         self._review.catch_up()
-        for name, known in self._store.session_files.versions().items():
-            if thread_id not in (None, known[0].thread_id) or not name.startswith((DRAFTS_FOLDER, SYNC_FOLDER)):
+        on_disk = self._on_disk()
+        for name, known in self._store.session_files.lying().items():
+            changed_at = on_disk.get(name)
+            if changed_at is None or changed_at == known.mtime_ns or thread_id not in (None, known.thread_id):
                 continue
             path = self._root / name
-            try:
-                changed_at = path.lstat().st_mtime_ns
-            except FileNotFoundError:
-                continue
-            if len(known) == 1 and known[0].mtime_ns == changed_at:
-                continue
+            hashes = {version.sha256 for version in self._store.session_files.versions_of(name)}
             content = read_plain(path)
-            if content is None or sha256_hex(content) not in {version.sha256 for version in known}:
+            if content is None or sha256_hex(content) not in hashes:
                 self._edited.add(name)
                 if not is_open_for_writing(path):
-                    self._judge(name, known[0].thread_id, content)
+                    self._judge(name, known.thread_id, content)
         return self._report()
+
+    def _on_disk(self) -> dict[str, int]:
+        """Return when each draft file and sync list on disk was last written to, in nanoseconds."""
+        found: dict[str, int] = {}
+        for folder in (DRAFTS_FOLDER, SYNC_FOLDER):
+            # Where something else stands in its place, writing the first file says so.
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(self._root / folder) as entries:
+                for entry in entries:
+                    with contextlib.suppress(FileNotFoundError):  # somebody deletes it
+                        found[f"{folder}/{entry.name}"] = entry.stat(follow_symlinks=False).st_mtime_ns
+        return found
 
     def _sweep_forgotten(self) -> None:
         """Delete files that were put back, from a backup say, and tell of what was forgotten."""
@@ -265,15 +276,12 @@ class ReviewFiles:
             decided=self._decided, written=self._written, removed=self._removed, problems=tuple(problems)
         )
 
-    def _tell_all(self, versions: Mapping[str, Sequence[WrittenVersion]]) -> bool:
+    def _tell_all(self) -> bool:
         """Whether every file was found to tell what is stored, and neither has changed since."""
-        return (
-            self._store.session_files.are_settled()
-            and not self._edited
-            and all(
-                os.path.lexists(self._root / name) for name in versions if name.startswith((DRAFTS_FOLDER, SYNC_FOLDER))
-            )
-        )
+        if self._edited or not self._store.session_files.are_settled():
+            return False
+        ours = (name for name in self._store.session_files.lying() if name.startswith((DRAFTS_FOLDER, SYNC_FOLDER)))
+        return self._on_disk().keys() >= set(ours)
 
     def _is_due(self, thread_id: str, stamp: str, versions: Mapping[str, Sequence[WrittenVersion]]) -> bool:
         names = (drafts_name(thread_id), sync_name(thread_id))

@@ -67,6 +67,7 @@ def settle_gates(connection: sqlite3.Connection, look: GateLook, times: Mapping[
         else:
             gone = [(thread.thread_id,) for thread in look.threads]
             connection.executemany(f"DELETE FROM {table} WHERE thread_id = ?", gone)
-    connection.executemany("INSERT INTO gate_times (thread_id, look_at) VALUES (?, ?)", times.items())
+    looked_at = [(thread.thread_id, times[thread.thread_id]) for thread in look.threads if thread.thread_id in times]
+    connection.executemany("INSERT INTO gate_times (thread_id, look_at) VALUES (?, ?)", looked_at)
     connection.execute("DELETE FROM gating")
     connection.execute("INSERT INTO gating (conditions, at) VALUES (?, ?)", (look.conditions, look.at))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import orjson
 from msgspec import Struct
@@ -22,6 +23,13 @@ class WrittenVersion(Struct, frozen=True, kw_only=True):
     stamp: str  # of what it was made from
     told: Mapping[str, object]  # of a draft file: what it says of each entry's decision; of a packet: its audit
     mtime_ns: int | None  # as it lay on disk once it was written; None while that is not known
+
+
+class LyingFile(NamedTuple):
+    """A file that we wrote, as far as its own status tells it from another one."""
+
+    thread_id: str
+    mtime_ns: int | None  # None while it is not known, or two versions of it are
 
 
 class SessionFiles:
@@ -70,6 +78,16 @@ class SessionFiles:
     def version(self) -> int:
         """Return what is another number once any other connection has written."""
         return data_version(self._connect())
+
+    def lying(self) -> dict[str, LyingFile]:
+        """Return every file that we wrote, by name, the oldest first."""
+        rows = self._connect().execute(
+            """
+            SELECT name, thread_id, iif(count(*) = 1, mtime_ns, NULL) AS mtime_ns, min(version_id) AS oldest
+            FROM session_files GROUP BY name ORDER BY oldest
+            """
+        )
+        return {row["name"]: LyingFile(row["thread_id"], row["mtime_ns"]) for row in rows}
 
     def versions(self) -> dict[str, list[WrittenVersion]]:
         """Return the versions of every file, oldest first."""

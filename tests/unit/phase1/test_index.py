@@ -279,8 +279,7 @@ def settled(machine: Machine) -> Machine:
     _session().write(machine.codex)
     _session(TWO).write(machine.codex)
     ClaudeSession(thread_id=thread_id_of(3)).prompt("Mend it.").answer("Done.").write(machine.claude)
-    assert (_listings(machine), _listings(machine)) == (2, 2)
-    assert _listings(machine) == 1
+    assert (_listings(machine), _listings(machine)) == (2, 1)
     return machine
 
 
@@ -382,6 +381,17 @@ def test_records_that_wait_to_be_shared_out_are(settled: Machine) -> None:
     connection.execute("UPDATE threads SET claimed_records = x'' WHERE thread_id = ?", (ONE,))
     settled.look()
     assert settled.thread(ONE).is_shared_out
+
+
+def test_a_look_that_did_not_read_all_is_followed_by_a_whole_one(machine: Machine) -> None:
+    """One that was stopped, and one that met a log that can't be read."""
+    _session().write(machine.codex)
+    stop = threading.Event()
+    stop.set()
+    index_rollouts(machine.config, machine.store, FixedClock(), stop=stop)
+    assert (_listings(machine), _listings(machine)) == (2, 1)
+    _be_noted_as_unreadable(machine, Path(_files(machine)[0].path))
+    assert (_listings(machine), _listings(machine)) == (2, 1)
 
 
 def test_a_disabled_source_is_not_looked_at(machine: Machine) -> None:

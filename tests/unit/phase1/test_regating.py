@@ -15,7 +15,7 @@ from store_samples import MAX_ATTEMPTS, NOW, ask, extraction, index, rollout_fil
 
 from memory_pipeline.clock import DAY_SECONDS
 from memory_pipeline.config import Config, GatesConfig, ModelConfig
-from memory_pipeline.phase1.gates import Conditions, apply_gates, first_gate
+from memory_pipeline.phase1.gates import Conditions, apply_gates, first_gate, settle_gates
 from memory_pipeline.records import Agent, Gate, RateLimit, Source
 from memory_pipeline.settings import GENERATE, Settings
 from memory_pipeline.store.store import Store
@@ -140,6 +140,8 @@ def test_every_gate_is_as_if_all_were_decided_anew(
         gated.apply()
         for act, name, number in acts:
             act(gated, name, number)
+            if number % 2:
+                settle_gates(gated.config, gated.store, gated.clock, force=False)
             gated.apply()
             told = {thread.thread_id: thread.gate for thread in gated.store.threads.every()}
             assert told == gated.expected()
@@ -203,6 +205,28 @@ def test_whatever_happens_to_a_thread_has_it_looked_at(gated: Gated, change: Cal
     """Its gate may be another one by then."""
     change(gated.store)
     assert "waits" in gated.looked_at()
+
+
+def test_threads_that_a_pass_worked_on_are_settled_at_its_end(gated: Gated) -> None:
+    """The next pass has nothing to look at, and so writes nothing."""
+    held = ask(gated.store, now=NOW).lease
+    assert held is not None
+    gated.store.jobs.complete(held, extraction("waits"), now=NOW)
+    settle_gates(gated.config, gated.store, gated.clock, force=False)
+    assert gated.looked_at() == []
+
+
+def test_settling_changes_no_gate(gated: Gated) -> None:
+    """One that would be another by now is left for the next pass, and so are all when the conditions are others."""
+    gated.store.threads.set_disabled("waits", disabled=True)
+    gated.store.threads.set_disabled("done", disabled=False)
+    settle_gates(gated.config, gated.store, gated.clock, force=False)
+    assert gated.looked_at() == ["waits"]
+    settle_gates(gated.config, gated.store, gated.clock, force=True)
+    assert gated.looked_at() == ["waits"]
+    assert thread_of(gated.store, "waits").gate is None
+    gated.apply()
+    assert thread_of(gated.store, "waits").gate is Gate.DISABLED
 
 
 def test_other_conditions_have_all_looked_at(gated: Gated) -> None:
