@@ -1,7 +1,13 @@
-"""How many heaps the C library keeps for the threads of this program: two, where it would keep one for each."""
+"""How memory is kept while many sessions are read: few heaps for all threads, and few looks for what is not used."""
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+#: So many new objects before Python looks for cycles among them that nobody holds; it does so each 700 by default.
+_NEW_OBJECTS = 20_000
 #: glibc: M_ARENA_MAX of ``mallopt``.
 _MOST_HEAPS = -8
 
@@ -19,3 +25,14 @@ def share_heaps() -> bool:
     except (OSError, AttributeError):  # another C library
         return False
     return bool(set_option(_MOST_HEAPS, 2))
+
+
+@contextmanager
+def seldom_collecting() -> Iterator[None]:
+    """Look for cycles more seldom meanwhile: reading a log makes thousands of small records, and no cycles."""
+    before = gc.get_threshold()
+    gc.set_threshold(_NEW_OBJECTS, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)

@@ -27,7 +27,7 @@ from memory_pipeline.errors import (
     StoreError,
     VanishedError,
 )
-from memory_pipeline.heaps import share_heaps
+from memory_pipeline.heaps import seldom_collecting, share_heaps
 from memory_pipeline.llm.faults import TOO_LONG_PREFIX
 from memory_pipeline.llm.rows import shorten
 from memory_pipeline.phase1.evidence import EvidenceBuilder, Forgotten, build_evidence
@@ -137,7 +137,8 @@ class Phase1:
         if not self._settings.in_force().may_generate():
             but = " (but those of projects for which it is true)" if eligible else ""
             work.tell(f"settings.generate_memories is false: sessions are indexed but not extracted{but}")
-        self._work_off(work)
+        with seldom_collecting():
+            self._work_off(work)
         if work.budget_is_spent:
             apply_gates(self._config, self._store, self._clock, force=options.force, budget_is_spent=True)
         return self._counts(discovery, eligible, work, time.monotonic() - started)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import platform
 import subprocess
 import sys
 
 import pytest
 
-from memory_pipeline.heaps import share_heaps
+from memory_pipeline.heaps import seldom_collecting, share_heaps
 
 _COUNT_HEAPS = """
 import ctypes, re, sys, threading
@@ -53,3 +54,12 @@ def test_threads_share_two_heaps() -> None:
 def test_sharing_is_told_where_it_is_known() -> None:
     """It takes effect with glibc alone, as often as it is asked for, and harms nobody elsewhere."""
     assert share_heaps() is share_heaps() is (platform.libc_ver()[0] == "glibc")
+
+
+def test_cycles_are_looked_for_as_before_once_the_work_is_done() -> None:
+    """Whatever ends it, the rest of the program goes on as it was set."""
+    before = gc.get_threshold()
+    with pytest.raises(KeyError), seldom_collecting():
+        assert gc.get_threshold()[0] > before[0]
+        raise KeyError
+    assert gc.get_threshold() == before
