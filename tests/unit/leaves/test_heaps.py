@@ -57,9 +57,8 @@ def test_sharing_is_told_where_it_is_known() -> None:
 
 
 def test_cycles_are_looked_for_as_before_once_the_work_is_done() -> None:
-    """Whatever ends it, the rest of the program goes on as it was set."""
+    """The rest of the program goes on as it was set."""
     before = gc.get_threshold()
-    with pytest.raises(KeyError), seldom_collecting():
+    with seldom_collecting():
         assert gc.get_threshold()[0] > before[0]
-        raise KeyError
     assert gc.get_threshold() == before
