@@ -67,7 +67,7 @@ _ONLY_ASKS = Lazy(
     r"|compare|find"
     r"|build|generate|optimi[sz]e|investigate|show me|open|write (?:a|an|the|tests|unit tests)|make (?:a"
     r"|an|the|it|this)"
-    r"|split|review|read|try|sort the|set the|increase|reduce|there's|there is|there are|i'm getting"
+    r"|split|review|read|try|sort the|set the|increase|reduce|i'm getting"
     r"|the last|looks good"
     r"|you forgot"
     r"|why|what|where|how|who|which|is|are|does|did|show me where)\b(?!.*(?:\b(?:always|never|ever|every"

@@ -32,6 +32,8 @@ SURE_OF_AN_ORDER = 0.9
 #: How sure it must be where a tool is named of which a project uses one, and where two rivals are.
 SURE_OF_A_TOOL = -0.5
 SURE_OF_RIVALS = -0.8
+#: How sure it must be of words that make no sentence.
+SURE_OF_A_FRAGMENT = 0.6
 #: How sure it must be that a clause does not last, for what a pattern found in it not to count, "always" or not.
 SURE_NOT = -0.8
 
@@ -94,9 +96,13 @@ _SAID_BEFORE = Lazy(
 
 def _says_something(clause: str) -> bool:
     """Whether a clause says how something is, or what it does: "interactive notes" says nothing of them."""
-    return (
-        CJK.search(clause) is not None or _STATES.search(clause) is not None or telling_words(clause) >= _FEWEST_TELLING
-    )
+    if CJK.search(clause) or _STATES.search(clause) or telling_words(clause) >= _FEWEST_TELLING:
+        return True
+    return sense(clause) > (SURE_OF_A_FRAGMENT if _RELATES.search(clause) is None else 0.0)
+
+
+#: "constants in caps", "prs against develop": without a verb, but of two things.
+_RELATES = Lazy(r"\w (?:for|in|per|on|against|over|without|under|at|via|through|by|from|before|after) \w")
 
 
 #: So many words beside those for things make a sentence of them, whatever its verb is.
@@ -154,7 +160,14 @@ def whole_of(found: Direction, sentence: Sentence) -> Direction:
     return state(sentence, first, last, kind=found.kind, correction=found.correction) or found
 
 
-_JOINED = Lazy(r"\b(?:and|so|but) $")
+_TELLS_HOW = Lazy(
+    r"(?:\w+ing|(?:our|the|a) [\w ]{3,20}) (?:works?|goes|is done|runs)(?: like this)?: |(?:\w+ing|our|the) [\w ]{2,30} means \w+ing\b"
+    r"|to (?!be\b)[\w -]{3,24},? (?:use|run|call|do|first)\b|for an? [\w-]+(?: [\w-]+)?,? (?:run|use|branch|first|start)\b"
+    r"|[\u4e00-\u9fff]{1,8}(?:用|走|先|要)\s?[^，]+[，,]\s?(?:再|然后|最后)"
+)
+_JOINED = Lazy(r"(?:\b(?:and|so|but)|,) $")
+#: What follows says why, or what comes of it.
+_FOLLOWS = Lazy(r"[\s,]*(?:so|because|since|hence|therefore)\s+$|[\s，,]*(?:所以|因为|否则|不然)$")
 _TELLS_STEPS = Lazy(
     r"(?:to (?!be\b)\w+[\w ]*|(?:the|our|a|an) [\w ]*(?:process|workflow|steps?|procedure|way|recipe)\b[\w ]*"
     r"|\w+ing[\w ]*|when you [\w ]+):"
@@ -177,6 +190,8 @@ def _goes_on(masked: str, told: _Span, then: _Span) -> bool:
         return True  # one of them takes the other's place
     if _is_task(clause):
         return False
+    if _FOLLOWS.fullmatch(masked, told[1], then[0]):
+        return sense(clause) > SURE_NOT
     if _GOES_ON.match(clause) is not None:
         return sense(masked[told[0] : then[1]]) > SURE
     return _belongs(clause)
@@ -220,6 +235,8 @@ def _lasting_span(masked: str, *, beside_a_request: bool, in_spec: bool) -> _Spa
     if not clauses:
         return None
     whole = (clauses[0][0], clauses[-1][1])
+    if _TELLS_HOW.match(masked, *whole) and sense(masked[slice(*whole)]) > SURE:
+        return whole  # its steps read like requests
     asked = [_is_task(masked[begin:end]) or sense(masked[begin:end]) < SURE_NOT for begin, end in clauses]
     if not any(asked) and _lasts(masked[slice(*whole)], beside_a_request=beside_a_request, in_spec=in_spec):
         each = [sense(masked[begin:end]) for begin, end in clauses]

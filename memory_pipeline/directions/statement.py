@@ -121,7 +121,7 @@ def says_enough(masked: str, *, words: int = 2) -> bool:
 EVERYWHERE = Lazy(
     r"\b(?:in|across|for|on|with) (?:all|every|each|any)(?: of)?(?: (?:my|our|the|your"
     r"|other))* (?:projects?|repos?|repositor(?:y|ies)"
-    r"|codebases?|workspaces?)\b|^(?!we\b|our\b|i (?:hate|don't)).*\beverywhere\b(?!"
+    r"|codebases?|workspaces?)\b|^(?!.*\b(?:we|our|we've|we're|this (?:repo|project|codebase))\b.*\beverywhere|i (?:hate|don't)).*\beverywhere\b(?!"
     r" (?:in|else|except|but))|\bno matter (?:which|what|the) (?:project|repo|codebase)|\bregardless of (?:the|which) (?:project|repo)"
     r"|\b(?:whatever|whichever|independent of) (?:the )?(?:project|repo|codebase)\b|\b(?:wherever|anywhere) (?:you|we|i)(?: \w+)? work\b"
     r"|\bno matter (?:what|where) (?:i'm|i am|we're|you're|i|we|you) (?:work\w*|on|in)\b|\bin none of (?:my|our) (?:projects|repos\w*)\b"
