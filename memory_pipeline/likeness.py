@@ -658,7 +658,9 @@ def _turns_away_from(choice: _Choice | None, text: str) -> bool:
     return len(others) <= _MOST_WORDS_AROUND and not any(map(_is_exact, others))
 
 
-_BUT_FOR = re.compile(r"除了[^，,]{1,12}[，,]|\b(?:except|apart from|but for|other than) [^,]*")
+_BUT_FOR = re.compile(
+    r"除了[^，,]{1,12}[，,]|\b(?:except|apart from|but for|other than|(?:everything|all) but) [^,]*(?:, which [^,]*)?"
+)
 #: A longer statement says more than which tool is used: that must not be lost with it.
 _MOST_WORDS_AROUND = 10
 _WHENEVER = re.compile(r"\b(?:when|whenever|where|wherever|if)\b")

@@ -15,6 +15,7 @@ from memory_pipeline.directions.plain import CONFIRMS, IS_CUSTOM, confirmed, pla
 from memory_pipeline.directions.sensed import does_not_last, sensed_direction, whole_of
 from memory_pipeline.directions.statement import EVERYWHERE, Direction
 from memory_pipeline.directions.words import Sentence, both_ends, own_words, sentences
+from memory_pipeline.rivals import names_rivals
 
 
 def asks_for_work(sentence: Sentence) -> bool:
@@ -44,6 +45,8 @@ def gives_direction(text: str) -> bool:
             unknown.append((sentence, corrected))
         elif not all(does_not_last(each.text.lower()) for each in known):
             return True
+        elif names_rivals(sentence.masked):
+            unknown.append((sentence, corrected))
         before = sentence
         corrected = BARE_CORRECTION.fullmatch(sentence.masked) is not None
     return any(sensed_direction(sentence, company, corrected=after) for sentence, after in unknown)
@@ -122,7 +125,8 @@ def _sensed(known: list[Direction], sentence: Sentence, company: Company, *, cor
     """What the words of a sentence, taken together, make of what patterns know of it."""
     if known:
         kept = [each for each in known if not does_not_last(each.text.lower())]
-        return [whole_of(kept[0], sentence)] if len(kept) == 1 else kept
+        if kept or not names_rivals(sentence.masked):
+            return [whole_of(kept[0], sentence)] if len(kept) == 1 else kept
     sensed = sensed_direction(sentence, company, corrected=corrected)
     return [whole_of(sensed, sentence)] if sensed is not None else []
 

@@ -128,7 +128,9 @@ CONFIRMS = Lazy(
 
 
 #: Says of the sentence before that people work so.
-IS_CUSTOM = Lazy(r"(?:and )?(?:that's|that is|this is) how (?:\w+ ){1,4}(?:works?|do(?:es)? it|rolls?|likes? it)\b|always$")
+IS_CUSTOM = Lazy(
+    r"(?:and )?(?:that's|that is|this is) how (?:\w+ ){1,4}(?:works?|do(?:es)? it|rolls?|likes? it)\b|always$"
+)
 
 
 def confirmed(sentence: Sentence, *, custom: bool = False) -> Direction | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from memory_pipeline.directions import chinese_plain, english_words
 from memory_pipeline.directions.clauses import (
@@ -62,7 +63,7 @@ def sensed_direction(sentence: Sentence, company: Company, *, corrected: bool) -
         return None
     if _HEADS_A_TASK.match(clause) or _DO_IT_NOW.search(clause):
         return None
-    if english_words.reports(clause) and sense(clause) < SURE_BESIDE_A_REQUEST:
+    if english_words.reports(clause) and not names_rivals(clause) and sense(clause) < SURE_BESIDE_A_REQUEST:
         return None
     if (REPORTED.search(clause) or TROUBLE.search(clause) or _is_task(clause)) and sense(
         clause
@@ -129,6 +130,7 @@ _OTHERS_SAY = Lazy(
 )
 
 
+_OF_MINE = Lazy(r"\b(?:my|mine|i own|for me|regardless|no matter|whatever|whichever)\b|所有|每个|任何|哪")
 #: What is only imagined, was once so, or is not settled.
 _TELLS_A_STORY = Lazy(
     r"\b(?:i|we|it|they) (?:might|used to)\b|\b(?:theoretically|in theory|imagine|hypothetically|pretend)\b|let's say"
@@ -157,7 +159,10 @@ def whole_of(found: Direction, sentence: Sentence) -> Direction:
             first = begin
     if (first, last) == (place, place + len(found.text)):
         return found
-    return state(sentence, first, last, kind=found.kind, correction=found.correction) or found
+    whole = state(sentence, first, last, kind=found.kind, correction=found.correction) or found
+    if whole.everywhere and not found.everywhere and _OF_MINE.search(masked, first, last) is None:
+        return replace(whole, everywhere=False)  # what was said beside it may be meant of this project alone
+    return whole
 
 
 _TELLS_HOW = Lazy(
@@ -255,7 +260,9 @@ def _lasting_span(masked: str, *, beside_a_request: bool, in_spec: bool) -> _Spa
     return clauses[first][0], clauses[last][1]
 
 
-_SCENE_ALONE = Lazy(r"(?:if|when|whenever|before|after|unless|while|as long as|wherever|whatever) [^,]+|如果[^，]+|[^，]+的时候")
+_SCENE_ALONE = Lazy(
+    r"(?:if|when|whenever|before|after|unless|while|as long as|wherever|whatever) [^,]+|如果[^，]+|[^，]+的时候"
+)
 
 
 def _lasts(clause: str, *, beside_a_request: bool, in_spec: bool) -> bool:
