@@ -116,7 +116,8 @@ def _find(text: str, by_patterns_alone: bool) -> tuple[Direction, ...]:
 
 #: Says of what was said right before where it holds: "that goes for all my repos".
 _LIFTS = Lazy(
-    r"(?:and |also |by the way )*(?:(?:this|that|it|the same|same|all of this)\b(?:'s)?|not (?:just|only) here)(?: \S+){1,11}$"
+    r"(?:and |also |by the way )*(?:(?:this|that|it|the same|same|all of this)\b(?:'s)?|not (?:just"
+    r"|only) here)(?: \S+){1,11}$"
     r"|(?:这条|这点|这个(?:规则|要求)|以上|同样)[^，]{2,24}$"
 )
 

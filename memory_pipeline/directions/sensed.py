@@ -88,8 +88,10 @@ def _insisted_on(masked: str) -> _Span | None:
 
 
 _SAID_BEFORE = Lazy(
-    r"(?:(?:and|so|oh|but|please|ugh|no|ok),? )*(?:again:|(?:as|like) i (?:already )?(?:said|told you)|how (?:often|many times)\b"
-    r"|for the (?:last|second|third|hundredth) time|(?:this is |it's )?the (?:second|third|last) time|(?:i'm )?(?:sick|tired) of"
+    r"(?:(?:and|so|oh|but|please|ugh|no|ok),? )*(?:again:|(?:as|like) i (?:already )?(?:said|told you)"
+    r"|how (?:often|many times)\b"
+    r"|for the (?:last|second|third|hundredth) time|(?:this is |it's )?the (?:second|third|last) time"
+    r"|(?:i'm )?(?:sick|tired) of"
     r"|standing (?:instruction|order|rule):|house rules?:|general rule:|new rule:)"
     r"|(?:我)?(?:都|已经)?(?:说|讲)(?:了|过)(?:多少|好几|很多|无数)|再(?:说|讲)一遍|最后(?:说|讲)一次|怎么又忘了"
 )
@@ -109,11 +111,13 @@ _RELATES = Lazy(r"\w (?:for|in|per|on|against|over|without|under|at|via|through|
 #: So many words beside those for things make a sentence of them, whatever its verb is.
 _FEWEST_TELLING = 2
 _STATES = Lazy(
-    r"[▮\d/]|\b(?:is|isn't|are|aren't|was|were|be|been|has|hasn't|have|haven't|had|do|does|doesn't|did|can|can't|cannot|will"
+    r"[▮\d/]|\b(?:is|isn't|are|aren't|was|were|be|been|has|hasn't|have|haven't|had|do|does|doesn't|did|can|can't"
+    r"|cannot|will"
     r"|won't|would|may|might|needs?|goes|go|lives?|runs?|uses?|sits?|stays?|belongs?|happens?|comes?|means?|takes?"
     r"|expects?|requires?|holds?|keeps?|gets?|works?|starts?|ends?|stands?|depends?|listens?|points?|ships?|covers?"
     r"|wants?|talks?|speaks?|reads?|writes?|breaks?|fails?|moved|dropped|switched|deployed|hosted|stored|written"
-    r"|pinned|named|called|kept|cached|generated|owned|signed|blocked|frozen|deprecated|voted?|agreed?|picked|chosen)\b|\w['’](?:s|re|ve|ll)\b|=|→"
+    r"|pinned|named|called|kept|cached|generated|owned|signed|blocked|frozen|deprecated|voted?|agreed?|picked"
+    r"|chosen)\b|\w['’](?:s|re|ve|ll)\b|=|→"
 )
 
 
@@ -166,8 +170,10 @@ def whole_of(found: Direction, sentence: Sentence) -> Direction:
 
 
 _TELLS_HOW = Lazy(
-    r"(?:\w+ing|(?:our|the|a) [\w ]{3,20}) (?:works?|goes|is done|runs)(?: like this)?: |(?:\w+ing|our|the) [\w ]{2,30} means \w+ing\b"
-    r"|to (?!be\b)[\w -]{3,24},? (?:use|run|call|do|first)\b|for an? [\w-]+(?: [\w-]+)?,? (?:run|use|branch|first|start)\b"
+    r"(?:\w+ing|(?:our|the|a) [\w ]{3,20}) (?:works?|goes|is done|runs)(?: like this)?: |(?:\w+ing|our"
+    r"|the) [\w ]{2,30} means \w+ing\b"
+    r"|to (?!be\b)[\w -]{3,24},? (?:use|run|call|do|first)\b|for an? [\w-]+(?: [\w-]+)?,? (?:run|use|branch"
+    r"|first|start)\b"
     r"|[\u4e00-\u9fff]{1,8}(?:用|走|先|要)\s?[^，]+[，,]\s?(?:再|然后|最后)"
 )
 _JOINED = Lazy(r"(?:\b(?:and|so|but)|,) $")
@@ -222,8 +228,10 @@ def _belongs(clause: str) -> bool:
 
 #: Says of what stands before it that it lasts, or points back at it.
 _SAYS_SO = Lazy(
-    r"(?:please )?(?:always|never|everywhere|every time|in general)$|(?:so )?that's (?:how|what|the)\b|(?:so )?that one$"
-    r"|nobody|i said|we switched|(?:以后|一直|每次|都|我们|我|大家)*(?:都|就)?(?:是)?这样|.{0,6}(?:一直|都)用(?:它|这个)$"
+    r"(?:please )?(?:always|never|everywhere|every time|in general)$|(?:so )?that's (?:how|what|the)\b"
+    r"|(?:so )?that one$"
+    r"|nobody|i said|we switched|(?:以后|一直|每次|都|我们|我|大家)*(?:都|就)?(?:是)?这样|.{0,6}(?:一直"
+    r"|都)用(?:它|这个)$"
     r"|.{0,12}别再用|我一向|(?:以后|下次|千万|请|你)*(?:别|不要|不许)(?:再)?这样"
 )
 _LONGEST_JOINT = 6
