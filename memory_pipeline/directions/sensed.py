@@ -24,7 +24,7 @@ from memory_pipeline.directions.words import Sentence
 from memory_pipeline.records import EntryKind
 from memory_pipeline.rivals import names_a_tool, names_rivals
 
-#: How sure it must be that a clause lasts. Chosen by cross-validation: see benchmarks/directions/README.md.
+#: How sure it must be that a clause lasts. Chosen by cross-validation: see benchmarks/README.md.
 SURE = -0.2
 #: The same where it may belong to what is asked for: it points at something, is short, or describes what is built.
 SURE_BESIDE_A_REQUEST = 0.3
