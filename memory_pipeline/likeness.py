@@ -601,9 +601,13 @@ def _choice_in(text: str) -> _Choice | None:
 
 def _from_the_choice_on(text: str) -> str:
     """A text without the clauses before the first that names a tool; a condition at its head stays."""
-    if _LIMITS.match(text):
-        return text
-    for joint in reversed([*_JOINT.finditer(text)]):
+    text = _behind(text, _BREAK)
+    return text if _LIMITS.match(text) else _behind(text, _JOINT)
+
+
+def _behind(text: str, joints: re.Pattern[str]) -> str:
+    """A text behind the last joint before which no tool is named."""
+    for joint in reversed([*joints.finditer(text)]):
         before = _read(text[: joint.start()])
         if not any(FAMILY_OF.get(word) in ONE_OF for word in before.words):
             return text[joint.end() :]
@@ -611,6 +615,11 @@ def _from_the_choice_on(text: str) -> str:
 
 
 _JOINT = re.compile(r"(?:[,;.!。，；！]|\s[-–—])\s*(?:(?:and|but|also|so|btw|oh)\b\s*|另外|对了)?(?=\S)", re.IGNORECASE)
+#: Where something else begins: no circumstances before it limit what is said then.
+_BREAK = re.compile(
+    r"(?:[;.!。；！](?=\s|[^\x00-\x7f])|\s[-–—]\s|,\s*(?:and|but|also|btw|oh)\b|[，,]\s*(?:另外|对了))\s*(?=\S)",
+    re.IGNORECASE,
+)
 #: A clause that says where or when something holds.
 _LIMITS = re.compile(
     r"\s*(?:(?:when|whenever|while|if|unless|until|in|on|at|for|inside|under|within|before|after|during|except"

@@ -284,6 +284,7 @@ def test_choices_in_other_places_or_of_the_same_tool_stand_beside_each_other(one
         ("whenever there's a choice between jest and mocha take jest", "jest was retired, use ava"),
         ("uv for everything but the demo, which has conda", "we're off uv and on poetry now"),
         ("我们一直都用 yarn", "yarn 换成 pnpm 了"),
+        ("whenever I save it flickers - I'm happier with yarn", "we swapped yarn for pnpm"),
     ],
 )
 def test_announced_switch_ends_what_was_said_of_the_old_tool(old: str, new: str) -> None:
