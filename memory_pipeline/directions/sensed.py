@@ -35,8 +35,9 @@ SURE_OF_A_TOOL = -0.5
 SURE_OF_RIVALS = -0.8
 #: How sure it must be of words that make no sentence.
 SURE_OF_A_FRAGMENT = 0.6
-#: How sure it must be that a clause does not last, for what a pattern found in it not to count, "always" or not.
+#: How sure it must be that a clause does not last, for what a pattern found not to count; and in spite of "always".
 SURE_NOT = -0.8
+SURE_NOT_IN_SPITE = -1.2
 
 #: A rule in two halves may be surer than either of them, by so much.
 _HALVES_MAY_FALL_SHORT_BY = 0.4
@@ -239,7 +240,7 @@ _LONGEST_JOINT = 6
 
 def does_not_last(masked: str) -> bool:
     """Whether a clause sounds so much like the moment that no pattern makes it last."""
-    return sense(masked) < SURE_NOT
+    return sense(masked) < (SURE_NOT if english_words.LASTS.search(masked) is None else SURE_NOT_IN_SPITE)
 
 
 def _lasting_span(masked: str, *, beside_a_request: bool, in_spec: bool) -> _Span | None:
