@@ -75,7 +75,7 @@ def _read_alike(first: _Reading, second: _Reading) -> bool:
 
 @lru_cache(maxsize=4096)
 def _without_frame(text: str) -> str:
-    """A rule without the words that only say that it is one: "we'd like you to always", "以后请"; nor who asks for it."""
+    """A rule without the words that only say that it is one, or who asks for it: "we'd like you to", "以后请"."""
     folded = text.casefold().replace("’", "'")
     folded = _NOT_AT_ALL.sub("never ", folded)
     begin = 0
@@ -86,29 +86,37 @@ def _without_frame(text: str) -> str:
 
 
 _NOT_AT_ALL = re.compile(
-    r"\bunder no circumstances\b |\bi(?:'d| would) (?:rather|prefer it if|appreciate it if|be glad if) you (?:didn't|did not) "
+    r"\bunder no circumstances\b |\bi(?:'d| would) (?:rather|prefer it if|appreciate it if"
+    r"|be glad if) you (?:didn't|did not) "
 )
 _FRAME = re.compile(
     r"[\s,:!]*(?:"
-    r"(?:(?:please|pls|kindly|also|and|so|ok|always|generally|usually|in general|from (?:now|here|today) on|in (?:the )?future"
+    r"(?:(?:please|pls|kindly|also|and|so|ok|always|generally|usually|in general|from (?:now|here|today) on"
+    r"|in (?:the )?future"
     r"|next time|going forward|as a (?:rule|habit)|(?:as )?far as possible|if possible|by default|starting now|again"
     r"|remember|keep in mind|don't forget|be sure|make sure|note|be so kind and"
     r"|in (?:this|our) (?:repo|project|codebase)|in (?:the )?(?:repo|project|codebase)|here)\b(?: (?:to|that)\b)?"
     r"|(?:i|we)(?:'d| would)?(?: really| much| also)? (?:like|love|want|need|expect|prefer|rather|appreciate)"
     r"(?: it)?(?: if| that| when)?(?: you| everyone)\b(?: to| could)?"
     r"|(?:it'd|it would) (?:be|help) (?:nice|great|good|better|a lot)? ?if you\b(?: could)?"
-    r"|(?:you|everyone(?: on (?:the|this) (?:project|team))?|contributors|we|people) (?:must|should|has to|have to|need to"
+    r"|(?:you|everyone(?: on (?:the|this) (?:project|team))?|contributors|we|people) (?:must|should|has to"
+    r"|have to|need to"
     r"|(?:are|is) (?:supposed|expected) to)\b"
-    r"|(?:the|our|a|one of our|another) (?:\w+ )?(?:rule|convention|policy|custom|principle|deal)s?(?: (?:here|in this repo"
+    r"|(?:the|our|a|one of our|another) (?:\w+ )?(?:rule|convention|policy|custom|principle|deal)s?(?: (?:here"
+    r"|in this repo"
     r"|for this repo))?(?: is|:)(?: to| that you)?(?! not)|rule for this repo:|we(?: always| usually)?(?= \w))"
     r"(?=[\s,:!])"
-    r"|(?:请你?|麻烦你?|拜托|以后|今后|往后|下次|每次|从现在起|从今天起|记得|记住|别忘了|注意|务必|一定要|必须|始终|总是|都要|都|要"
-    r"|最好|希望你|我(?:比较|更)?(?:喜欢|希望|想让)你?|(?:我们组|团队|公司|领导|评审|我们|咱们)?的?(?:规则|规定|约定|要求|习惯|规矩)是?"
+    r"|(?:请你?|麻烦你?|拜托|以后|今后|往后|下次|每次|从现在起|从今天起|记得|记住|别忘了|注意|务必|一定要|必须"
+    r"|始终|总是|都要|都|要"
+    r"|最好|希望你|我(?:比较|更)?(?:喜欢|希望|想让)你?|(?:我们组|团队|公司|领导|评审|我们|咱们)?的?(?:规则|规定"
+    r"|约定|要求|习惯|规矩)是?"
     r"|我们组|长点记性|再说一遍|最后说一次|always |please |remember )[，,：:\s]*)"
 )
 _FRAME_BEHIND = re.compile(
-    r"[\s,，;.!。！]*(?:please|thanks|thx|ok|always|house rule|in (?:this|our) (?:repo|project|codebase)|in general|every single time"
-    r"|each time|every time|from (?:now|here) on|that's (?:what i want to see|how (?:i like it|we do it|the team works))"
+    r"[\s,，;.!。！]*(?:please|thanks|thx|ok|always|house rule|in (?:this|our) (?:repo|project|codebase)"
+    r"|in general|every single time"
+    r"|each time|every time|from (?:now|here) on|that's (?:what i want to see|how (?:i like it|we do it"
+    r"|the team works))"
     r"|谢谢|这是规矩|以后都这样|好吗)[\s.!。！]*$"
 )
 
@@ -324,7 +332,8 @@ _CJK_STOP = re.compile(
     r"从现在(?:起|开始)|从今以后|我们|咱们|以后|今后|往后|总是|始终|一律|永远|务必|必须|应该|应当|记住|记得"
     r"|请|统一|优先|默认|都|要|用|使用|采用"
     r"|改成|改为|换成|换为|设成|设置为|设为|定为|可以|需要|允许"
-    r"|喜欢|更|我|你|您|的|了|在|(?<!阿)里面?|这个|项目|仓库|所有|一定|得|也|就|还是|改|吧|和|与|每次|每个|再|是|运行|执行|跑|写"
+    r"|喜欢|更|我|你|您|的|了|在|(?<!阿)里面?|这个|项目|仓库|所有|一定|得|也|就|还是|改|吧|和|与|每次|每个|再|是"
+    r"|运行|执行|跑|写"
 )
 
 
@@ -530,7 +539,8 @@ def _is_put_elsewhere(first: _Reading, second: _Reading) -> bool:
 
 
 _PUT = re.compile(
-    r"\b(?:go(?:es)?|puts?|keeps?|kept|stored?|stores|saved?|saves|writes?|written|lives?|placed?|places|belongs?|logs?)\b"
+    r"\b(?:go(?:es)?|puts?|keeps?|kept|stored?|stores|saved?|saves|writes?|written|lives?|placed?|places"
+    r"|belongs?|logs?)\b"
     r"(?: \S+){0,6}? (?:to|into|in|under|at|below|inside) \S*/"
     r"|(?:[放存落到]|输出|保存|记录)(?:在|到|进|入|至)? ?\S*/"
 )
@@ -610,9 +620,13 @@ def _choice_in(text: str) -> _Choice | None:
 
 def _from_the_choice_on(text: str) -> str:
     """A text without the clauses before the first that names a tool; a condition at its head stays."""
-    if _LIMITS.match(text):
-        return text
-    for joint in reversed([*_JOINT.finditer(text)]):
+    text = _behind(text, _BREAK)
+    return text if _LIMITS.match(text) else _behind(text, _JOINT)
+
+
+def _behind(text: str, joints: re.Pattern[str]) -> str:
+    """A text behind the last joint before which no tool is named."""
+    for joint in reversed([*joints.finditer(text)]):
         before = _read(text[: joint.start()])
         if not any(FAMILY_OF.get(word) in ONE_OF for word in before.words):
             return text[joint.end() :]
@@ -620,9 +634,15 @@ def _from_the_choice_on(text: str) -> str:
 
 
 _JOINT = re.compile(r"(?:[,;.!。，；！]|\s[-–—])\s*(?:(?:and|but|also|so|btw|oh)\b\s*|另外|对了)?(?=\S)", re.IGNORECASE)
+#: Where something else begins: no circumstances before it limit what is said then.
+_BREAK = re.compile(
+    r"(?:[;.!。；！](?=\s|[^\x00-\x7f])|\s[-–—]\s|,\s*(?:and|but|also|btw|oh)\b|[，,]\s*(?:另外|对了))\s*(?=\S)",
+    re.IGNORECASE,
+)
 #: A clause that says where or when something holds.
 _LIMITS = re.compile(
-    r"\s*(?:(?:when|whenever|while|if|unless|until|in|on|at|for|inside|under|within|before|after|during|except|only|with"
+    r"\s*(?:(?:when|whenever|while|if|unless|until|in|on|at|for|inside|under|within|before|after|during|except"
+    r"|only|with"
     r"|as long as)\b|在|当|如果|要是|对于|针对|只有|除了|[^，,。]{1,8}(?:时|时候|之前|之后|前|后|里|中|上|的话)[，,])",
     re.IGNORECASE,
 )
@@ -634,7 +654,8 @@ def _chosen(reading: _Reading) -> _Choice | None:
     families = {FAMILY_OF[word] for word in tools}
     meant = frozenset(word for family in families for word in _MEANT_FOR.get(family, ()))
     gives_way = _matching(_LEAVES, reading.plain, tools)
-    refused = frozenset() if reading.plain.startswith("instead-of") else reading.refused  # "instead of npm we have bun"
+    # "instead of npm we have bun"
+    refused = frozenset() if reading.plain.startswith("instead-of") else reading.refused
     if len(families) != 1 or tools <= refused or _SOMEWHERE.search(reading.plain):
         return None
     # "whenever you'd take npm, take pnpm"
@@ -666,7 +687,8 @@ def _turns_away_from(choice: _Choice | None, text: str) -> bool:
     tools = frozenset(word for word in told.words if FAMILY_OF.get(word) in ONE_OF)
     if {FAMILY_OF[word] for word in tools} != {choice.family} or tools & choice.chosen:
         return False
-    refused = told.refused if tools - told.refused else frozenset()  # a person who uses none of them says so otherwise
+    # Of two that are both read as refused one is meant; a person who uses neither says so otherwise.
+    refused = told.refused if tools - told.refused or len(tools) == 1 else frozenset()
     if not (tools & choice.left) - refused or _SOMEWHERE.search(told.plain):
         return False
     # "whenever it's npm or pnpm, take pnpm"
@@ -677,7 +699,9 @@ def _turns_away_from(choice: _Choice | None, text: str) -> bool:
     return len(others) <= _MOST_WORDS_AROUND and not any(map(_is_exact, others))
 
 
-_BUT_FOR = re.compile(r"除了[^，,]{1,12}[，,]|\b(?:except|apart from|but for|other than) [^,]*")
+_BUT_FOR = re.compile(
+    r"除了[^，,]{1,12}[，,]|\b(?:except|apart from|but for|other than|(?:everything|all) but) [^,]*(?:, which [^,]*)?"
+)
 #: A longer statement says more than which tool is used: that must not be lost with it.
 _MOST_WORDS_AROUND = 10
 _WHENEVER = re.compile(r"\b(?:when|whenever|where|wherever|if)\b")
@@ -693,7 +717,8 @@ _ANYWHERE_WORDS = """
 possible reach first something similar day any me add write touch need do goes through
 project projects repo repository codebase code package packages dependencies dependency everything anything
 general now good future here team place favour new work us me everyone installing builds scripts
-monorepo whole entire deps choice whatever sort kind forget later information standardized standardised settled allowed one only
+monorepo whole entire deps choice whatever sort kind forget later information standardized standardised settled
+allowed one only
 """
 _ANYWHERE = frozenset(map(_stem, _ANYWHERE_WORDS.split())) | _WHAT_TOOLS_DO
 _SAID_OF_CHOICES_WORDS = """
@@ -771,5 +796,6 @@ _LEAVES = (
     r"|dropped|dead|retired|banned"
     r"|removed|badly|over|ended|replaced|outdated|obsolete)|dont|不用了|作废|弃用|淘汰|已经不用|去掉|不能用|早就"
     r"|(?:is|are|was|were) no longer|(?:any ?more|support|setup|days|goes away|did not work|didnt work|→|=>|->)"
-    r"|(?:已经?)?(?:下线|废弃|停用|退役|被换|不再)|不 ?support|(?:已经 ?)?deprecated|(?:太|不)\S{{1,3}}，|(?:全)?换成|换掉)"
+    r"|(?:已经?)?(?:下线|废弃|停用|退役|被换|不再)|不 ?support|(?:已经 ?)?deprecated|(?:太|不)\S{{1,3}}，"
+    r"|(?:全)?换成|换掉)"
 )

@@ -1,4 +1,4 @@
-"""Judges the whole extractor, patterns and weights together, on families of phrases that the weights did not learn from.
+"""Judges the whole extractor, patterns and weights together, on families of phrases that nothing was learnt from.
 
 Run in the repository: python -m benchmarks.directions.judge [--misses]. The families of the build part of the phrase
 bank are left out by turns: the weights are learnt from all others and the tests' prompts, and each phrase of those left

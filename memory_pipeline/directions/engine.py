@@ -16,6 +16,7 @@ from memory_pipeline.directions.plain import CONFIRMS, IS_CUSTOM, confirmed, pla
 from memory_pipeline.directions.sensed import does_not_last, sensed_direction, whole_of
 from memory_pipeline.directions.statement import EVERYWHERE, Direction
 from memory_pipeline.directions.words import Sentence, both_ends, own_words, sentences
+from memory_pipeline.rivals import names_rivals
 
 
 def asks_for_work(sentence: Sentence) -> bool:
@@ -45,6 +46,8 @@ def gives_direction(text: str) -> bool:
             unknown.append((sentence, corrected))
         elif not all(does_not_last(each.text.lower()) for each in known):
             return True
+        elif names_rivals(sentence.masked):
+            unknown.append((sentence, corrected))
         before = sentence
         corrected = BARE_CORRECTION.fullmatch(sentence.masked) is not None
     return any(sensed_direction(sentence, company, corrected=after) for sentence, after in unknown)
@@ -68,7 +71,7 @@ _ONLY_ASKS = Lazy(
     r"|compare|find"
     r"|build|generate|optimi[sz]e|investigate|show me|open|write (?:a|an|the|tests|unit tests)|make (?:a"
     r"|an|the|it|this)"
-    r"|split|review|read|try|sort the|set the|increase|reduce|there's|there is|there are|i'm getting"
+    r"|split|review|read|try|sort the|set the|increase|reduce|i'm getting"
     r"|the last|looks good"
     r"|you forgot"
     r"|why|what|where|how|who|which|is|are|does|did|show me where)\b(?!.*(?:\b(?:always|never|ever|every"
@@ -114,7 +117,8 @@ def _find(text: str, by_patterns_alone: bool) -> tuple[Direction, ...]:
 
 #: Says of what was said right before where it holds: "that goes for all my repos".
 _LIFTS = Lazy(
-    r"(?:and |also |by the way )*(?:(?:this|that|it|the same|same|all of this)\b(?:'s)?|not (?:just|only) here)(?: \S+){1,11}$"
+    r"(?:and |also |by the way )*(?:(?:this|that|it|the same|same|all of this)\b(?:'s)?|not (?:just"
+    r"|only) here)(?: \S+){1,11}$"
     r"|(?:这条|这点|这个(?:规则|要求)|以上|同样)[^，]{2,24}$"
 )
 
@@ -123,7 +127,8 @@ def _sensed(known: list[Direction], sentence: Sentence, company: Company, *, cor
     """What the words of a sentence, taken together, make of what patterns know of it."""
     if known:
         kept = [each for each in known if not does_not_last(each.text.lower())]
-        return [whole_of(kept[0], sentence)] if len(kept) == 1 else kept
+        if kept or not names_rivals(sentence.masked):
+            return [whole_of(kept[0], sentence)] if len(kept) == 1 else kept
     sensed = sensed_direction(sentence, company, corrected=corrected)
     return [whole_of(sensed, sentence)] if sensed is not None else []
 

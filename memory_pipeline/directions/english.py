@@ -57,8 +57,10 @@ LEAD = Lazy(
       | is\ it\ (?:ok|okay|fine|alright)\ if\ you | haha+ | lol | h+m+ | context | background | for\ info | info | sorry
       | (?:a\ )?heads\ up\ that | hang\ on | hold\ on | basically | alright | um+ | uh+ | oh | ah+ | sooo* | apparently
       | turns\ out | anyways? | hey+ | hi+ | yay
-      | how\ (?:often|many\ times)(?:\ [\w']+){0,8}(?=,) | for\ (?:the\ (?:last|second|third|hundredth)\ time|god's\ sake)
-      | (?:this\ is\ |it's\ )?the\ (?:second|third|fourth|last)\ time(?:\ now)?(?=[,.:]) | like\ i\ (?:told|said)[^,:]{0,30}(?=[,:])
+      | how\ (?:often|many\ times)(?:\ [\w']+){0,8}(?=,)
+      | for\ (?:the\ (?:last|second|third|hundredth)\ time|god's\ sake)
+      | (?:this\ is\ |it's\ )?the\ (?:second|third|fourth|last)\ time(?:\ now)?(?=[,.:])
+      | like\ i\ (?:told|said)[^,:]{0,30}(?=[,:])
       | (?:i'm\ |i\ am\ )?(?:sick|tired)\ of\ (?:repeating|saying)\ (?:this|it|that)(?=[,:]) | come\ on | update(?=:)
       | (?:one|a|small|quick|last|another)\ (?:small\ |quick\ )?(?:remark|note|request|favou?r|word|thing)(?=:)
       | standing\ (?:instruction|order|rule)(?=:) | ugh | argh | ffs | fwiw | pls | plz | plase
@@ -125,7 +127,8 @@ NOW_ONLY = (
     r"|above|below|once)\b"
 )
 TROUBLE = Lazy(
-    r"\b(?<!no )(?:errors?(?! (?:tracker|messages?|texts?|strings?|pages?|reports?|codes?|handling|handlers?|types?|class(?:es)?"
+    r"\b(?<!no )(?:errors?(?! (?:tracker|messages?|texts?|strings?|pages?|reports?|codes?|handling|handlers?"
+    r"|types?|class(?:es)?"
     r"|boundar\w+|budget))"
     r"|fail(?:s|ed|ing|ure)?|broken|breaks|crash(?:es|ed|ing)?|exceptions?|traceback|bugs?(?![ -]?fix)"
     r"|doesn't work|hangs?"
@@ -145,7 +148,8 @@ UNSURE = Lazy(
     r"|或许|是不是|要不要|如果总是"
 )
 ASKS = Lazy(
-    r"(?:why(?! (?:do|are|did) you (?:keep|always|still)\b[^,]*,)|what(?! i (?:really )?(?:don't|do not|never|want|need|like))|how(?! (?:often|many times)\b[^,]*,)|where|who|whose|which"
+    r"(?:why(?! (?:do|are|did) you (?:keep|always|still)\b[^,]*,)|what(?! i (?:really )?(?:don't|do not|never"
+    r"|want|need|like))|how(?! (?:often|many times)\b[^,]*,)|where|who|whose|which"
     r"|is(?! (?:better|not possible|forbid\w+|not allowed|important|necessary|easier|good if|prohibited))"
     r"|are|was|were|does|did|has|had|isn't|aren't|don't you|doesn't|didn't"
     r"|do (?:you|we|i|they)|have (?:you|we|i)|should (?:i|we|it|you)|shall (?:i|we)|(?:can|could|may) i(?! ask you to)"

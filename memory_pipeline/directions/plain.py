@@ -124,7 +124,8 @@ CONFIRMS = Lazy(
     r" (?:to|for|in) (?:every|all|any|each)|(?:like |as )?(?:always|every time|each time|everywhere"
     r"|without exception|in general|from now on)$|in that order$"
     r"|(?:i|we) (?:need|want|do) (?:this|that|it) (?:every|each|always)|same (?:everywhere|for all)"
-    r"|(?:rewrite|redo|change|adapt|adjust) .*\b(?:that way|accordingly)$|keep that in mind|(?:and )?(?:that's |it's )?(?:decided|settled|final|not optional|non-negotiable)$"
+    r"|(?:rewrite|redo|change|adapt|adjust) .*\b(?:that way|accordingly)$|keep that in mind|(?:and )?(?:that's "
+    r"|it's )?(?:decided|settled|final|not optional|non-negotiable)$"
 )
 
 

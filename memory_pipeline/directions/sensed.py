@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from memory_pipeline.directions import chinese_plain, english_words
 from memory_pipeline.directions.clauses import (
     CJK,
@@ -23,7 +25,7 @@ from memory_pipeline.directions.words import Sentence
 from memory_pipeline.records import EntryKind
 from memory_pipeline.rivals import names_a_tool, names_rivals
 
-#: How sure it must be that a clause lasts. Chosen by cross-validation: see benchmarks/directions/README.md.
+#: How sure it must be that a clause lasts. Chosen by cross-validation: see benchmarks/README.md.
 SURE = -0.2
 #: The same where it may belong to what is asked for: it points at something, is short, or describes what is built.
 SURE_BESIDE_A_REQUEST = 0.3
@@ -32,8 +34,11 @@ SURE_OF_AN_ORDER = 0.9
 #: How sure it must be where a tool is named of which a project uses one, and where two rivals are.
 SURE_OF_A_TOOL = -0.5
 SURE_OF_RIVALS = -0.8
-#: How sure it must be that a clause does not last, for what a pattern found in it not to count, "always" or not.
+#: How sure it must be of words that make no sentence.
+SURE_OF_A_FRAGMENT = 0.6
+#: How sure it must be that a clause does not last, for what a pattern found not to count; and in spite of "always".
 SURE_NOT = -0.8
+SURE_NOT_IN_SPITE = -1.2
 
 #: A rule in two halves may be surer than either of them, by so much.
 _HALVES_MAY_FALL_SHORT_BY = 0.4
@@ -60,7 +65,7 @@ def sensed_direction(sentence: Sentence, company: Company, *, corrected: bool) -
         return None
     if _HEADS_A_TASK.match(clause) or _DO_IT_NOW.search(clause):
         return None
-    if english_words.reports(clause) and sense(clause) < SURE_BESIDE_A_REQUEST:
+    if english_words.reports(clause) and not names_rivals(clause) and sense(clause) < SURE_BESIDE_A_REQUEST:
         return None
     if (REPORTED.search(clause) or TROUBLE.search(clause) or _is_task(clause)) and sense(
         clause
@@ -85,8 +90,10 @@ def _insisted_on(masked: str) -> _Span | None:
 
 
 _SAID_BEFORE = Lazy(
-    r"(?:(?:and|so|oh|but|please|ugh|no|ok),? )*(?:again:|(?:as|like) i (?:already )?(?:said|told you)|how (?:often|many times)\b"
-    r"|for the (?:last|second|third|hundredth) time|(?:this is |it's )?the (?:second|third|last) time|(?:i'm )?(?:sick|tired) of"
+    r"(?:(?:and|so|oh|but|please|ugh|no|ok),? )*(?:again:|(?:as|like) i (?:already )?(?:said|told you)"
+    r"|how (?:often|many times)\b"
+    r"|for the (?:last|second|third|hundredth) time|(?:this is |it's )?the (?:second|third|last) time"
+    r"|(?:i'm )?(?:sick|tired) of"
     r"|standing (?:instruction|order|rule):|house rules?:|general rule:|new rule:)"
     r"|(?:我)?(?:都|已经)?(?:说|讲)(?:了|过)(?:多少|好几|很多|无数)|再(?:说|讲)一遍|最后(?:说|讲)一次|怎么又忘了"
 )
@@ -94,19 +101,25 @@ _SAID_BEFORE = Lazy(
 
 def _says_something(clause: str) -> bool:
     """Whether a clause says how something is, or what it does: "interactive notes" says nothing of them."""
-    return (
-        CJK.search(clause) is not None or _STATES.search(clause) is not None or telling_words(clause) >= _FEWEST_TELLING
-    )
+    if CJK.search(clause) or _STATES.search(clause) or telling_words(clause) >= _FEWEST_TELLING:
+        return True
+    return sense(clause) > (SURE_OF_A_FRAGMENT if _RELATES.search(clause) is None else 0.0)
+
+
+#: "constants in caps", "prs against develop": without a verb, but of two things.
+_RELATES = Lazy(r"\w (?:for|in|per|on|against|over|without|under|at|via|through|by|from|before|after) \w")
 
 
 #: So many words beside those for things make a sentence of them, whatever its verb is.
 _FEWEST_TELLING = 2
 _STATES = Lazy(
-    r"[▮\d/]|\b(?:is|isn't|are|aren't|was|were|be|been|has|hasn't|have|haven't|had|do|does|doesn't|did|can|can't|cannot|will"
+    r"[▮\d/]|\b(?:is|isn't|are|aren't|was|were|be|been|has|hasn't|have|haven't|had|do|does|doesn't|did|can|can't"
+    r"|cannot|will"
     r"|won't|would|may|might|needs?|goes|go|lives?|runs?|uses?|sits?|stays?|belongs?|happens?|comes?|means?|takes?"
     r"|expects?|requires?|holds?|keeps?|gets?|works?|starts?|ends?|stands?|depends?|listens?|points?|ships?|covers?"
     r"|wants?|talks?|speaks?|reads?|writes?|breaks?|fails?|moved|dropped|switched|deployed|hosted|stored|written"
-    r"|pinned|named|called|kept|cached|generated|owned|signed|blocked|frozen|deprecated|voted?|agreed?|picked|chosen)\b|\w['’](?:s|re|ve|ll)\b|=|→"
+    r"|pinned|named|called|kept|cached|generated|owned|signed|blocked|frozen|deprecated|voted?|agreed?|picked"
+    r"|chosen)\b|\w['’](?:s|re|ve|ll)\b|=|→"
 )
 
 
@@ -123,6 +136,7 @@ _OTHERS_SAY = Lazy(
 )
 
 
+_OF_MINE = Lazy(r"\b(?:my|mine|i own|for me|regardless|no matter|whatever|whichever)\b|所有|每个|任何|哪")
 #: What is only imagined, was once so, or is not settled.
 _TELLS_A_STORY = Lazy(
     r"\b(?:i|we|it|they) (?:might|used to)\b|\b(?:theoretically|in theory|imagine|hypothetically|pretend)\b|let's say"
@@ -151,10 +165,22 @@ def whole_of(found: Direction, sentence: Sentence) -> Direction:
             first = begin
     if (first, last) == (place, place + len(found.text)):
         return found
-    return state(sentence, first, last, kind=found.kind, correction=found.correction) or found
+    whole = state(sentence, first, last, kind=found.kind, correction=found.correction) or found
+    if whole.everywhere and not found.everywhere and _OF_MINE.search(masked, first, last) is None:
+        return replace(whole, everywhere=False)  # what was said beside it may be meant of this project alone
+    return whole
 
 
-_JOINED = Lazy(r"\b(?:and|so|but) $")
+_TELLS_HOW = Lazy(
+    r"(?:\w+ing|(?:our|the|a) [\w ]{3,20}) (?:works?|goes|is done|runs)(?: like this)?: |(?:\w+ing|our"
+    r"|the) [\w ]{2,30} means \w+ing\b"
+    r"|to (?!be\b)[\w -]{3,24},? (?:use|run|call|do|first)\b|for an? [\w-]+(?: [\w-]+)?,? (?:run|use|branch"
+    r"|first|start)\b"
+    r"|[\u4e00-\u9fff]{1,8}(?:用|走|先|要)\s?[^，]+[，,]\s?(?:再|然后|最后)"
+)
+_JOINED = Lazy(r"(?:\b(?:and|so|but)|,) $")
+#: What follows says why, or what comes of it.
+_FOLLOWS = Lazy(r"[\s,]*(?:so|because|since|hence|therefore)\s+$|[\s，,]*(?:所以|因为|否则|不然)$")
 _TELLS_STEPS = Lazy(
     r"(?:to (?!be\b)\w+[\w ]*|(?:the|our|a|an) [\w ]*(?:process|workflow|steps?|procedure|way|recipe)\b[\w ]*"
     r"|\w+ing[\w ]*|when you [\w ]+):"
@@ -177,6 +203,8 @@ def _goes_on(masked: str, told: _Span, then: _Span) -> bool:
         return True  # one of them takes the other's place
     if _is_task(clause):
         return False
+    if _FOLLOWS.fullmatch(masked, told[1], then[0]):
+        return sense(clause) > SURE_NOT
     if _GOES_ON.match(clause) is not None:
         return sense(masked[told[0] : then[1]]) > SURE
     return _belongs(clause)
@@ -202,8 +230,10 @@ def _belongs(clause: str) -> bool:
 
 #: Says of what stands before it that it lasts, or points back at it.
 _SAYS_SO = Lazy(
-    r"(?:please )?(?:always|never|everywhere|every time|in general)$|(?:so )?that's (?:how|what|the)\b|(?:so )?that one$"
-    r"|nobody|i said|we switched|(?:以后|一直|每次|都|我们|我|大家)*(?:都|就)?(?:是)?这样|.{0,6}(?:一直|都)用(?:它|这个)$"
+    r"(?:please )?(?:always|never|everywhere|every time|in general)$|(?:so )?that's (?:how|what|the)\b"
+    r"|(?:so )?that one$"
+    r"|nobody|i said|we switched|(?:以后|一直|每次|都|我们|我|大家)*(?:都|就)?(?:是)?这样|.{0,6}(?:一直"
+    r"|都)用(?:它|这个)$"
     r"|.{0,12}别再用|我一向|(?:以后|下次|千万|请|你)*(?:别|不要|不许)(?:再)?这样"
 )
 _LONGEST_JOINT = 6
@@ -211,7 +241,7 @@ _LONGEST_JOINT = 6
 
 def does_not_last(masked: str) -> bool:
     """Whether a clause sounds so much like the moment that no pattern makes it last."""
-    return sense(masked) < SURE_NOT
+    return sense(masked) < (SURE_NOT if english_words.LASTS.search(masked) is None else SURE_NOT_IN_SPITE)
 
 
 def _lasting_span(masked: str, *, beside_a_request: bool, in_spec: bool) -> _Span | None:
@@ -220,6 +250,8 @@ def _lasting_span(masked: str, *, beside_a_request: bool, in_spec: bool) -> _Spa
     if not clauses:
         return None
     whole = (clauses[0][0], clauses[-1][1])
+    if _TELLS_HOW.match(masked, *whole) and sense(masked[slice(*whole)]) > SURE:
+        return whole  # its steps read like requests
     asked = [_is_task(masked[begin:end]) or sense(masked[begin:end]) < SURE_NOT for begin, end in clauses]
     if not any(asked) and _lasts(masked[slice(*whole)], beside_a_request=beside_a_request, in_spec=in_spec):
         each = [sense(masked[begin:end]) for begin, end in clauses]

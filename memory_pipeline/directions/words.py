@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from memory_pipeline.directions import english_words
 from memory_pipeline.directions.lazy import Lazy
-from memory_pipeline.rivals import names_rivals
+from memory_pipeline.rivals import names_a_tool, names_rivals
 
 
 class Sentence(Struct, frozen=True, kw_only=True):
@@ -143,6 +143,7 @@ def sentences(text: str) -> Iterator[Sentence]:
     """Split a text into sentences: not within code, quotations, paths, versions or after an abbreviation."""
     text = _joined_lines(text)
     masked = _masked(text)
+    rivals = names_rivals(masked)
     start = 0
     for match in _SENTENCE_END.finditer(masked):
         if (
@@ -153,7 +154,7 @@ def sentences(text: str) -> Iterator[Sentence]:
             continue
         if _is_other_half(masked, start, match):
             continue
-        if _names_the_rival(masked, start, match):
+        if rivals and _names_the_rival(masked, start, match):
             masked = f"{masked[: match.start()]},{' ' * (len(match.group()) - 1)}{masked[match.end() :]}"
             continue
         yield from _sentence(text, masked, start, match.start(), end_mark=match.group())
@@ -202,6 +203,8 @@ def _names_the_rival(masked: str, start: int, end_mark: re.Match[str]) -> bool:
     following = _SENTENCE_END.search(then)
     then = then[: following.start()] if following else then
     if len(then) > _LONGEST_HALF or min(len(first.split()), len(then.split())) > _FEW_WORDS:
+        return False
+    if not (names_a_tool(first) and names_a_tool(then)):
         return False
     if names_rivals(first) or names_rivals(then) or not names_rivals(f"{first} {then}"):
         return False

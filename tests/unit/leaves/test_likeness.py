@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_pipeline.likeness import contradicts, likeness, same_condition, same_statement, sense_of, signature
+from memory_pipeline.likeness import (
+    choose_otherwise,
+    contradicts,
+    likeness,
+    same_condition,
+    same_statement,
+    sense_of,
+    signature,
+)
 
 SAME = [
     ("use uv, never pip", "always use uv and never use pip"),
@@ -264,3 +272,64 @@ def test_another_choice_of_one_family_contradicts_in_whatever_words(older: str, 
 def test_choices_in_other_places_or_of_the_same_tool_stand_beside_each_other(one: str, other: str) -> None:
     """What is said of a part, of a command, or of what is not used, changes no choice."""
     assert not contradicts(one, other)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            "the thing is, we've got kafka set up everywhere and I'd like to keep it that way",
+            "we swapped kafka for nats",
+        ),
+        ("whenever there's a choice between jest and mocha take jest", "jest was retired, use ava"),
+        ("uv for everything but the demo, which has conda", "we're off uv and on poetry now"),
+        ("我们一直都用 yarn", "yarn 换成 pnpm 了"),
+        ("whenever I save it flickers - I'm happier with yarn", "we swapped yarn for pnpm"),
+    ],
+)
+def test_announced_switch_ends_what_was_said_of_the_old_tool(old: str, new: str) -> None:
+    """However much was said around it."""
+    assert choose_otherwise(old, new)
+    assert choose_otherwise(new, old)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("use tox when releasing to pypi", "we moved from tox to nox"),
+        ("jest in the scripts folder", "we replaced jest with ava"),
+        ("kafka has its certificate in /etc/kafka/tls", "we swapped kafka for nats"),
+        ("never use jest", "we replaced jest with ava"),
+    ],
+)
+def test_announced_switch_ends_nothing_that_holds_elsewhere_or_says_more(old: str, new: str) -> None:
+    """What holds at times, names a path, or refuses the old tool as well, stays."""
+    assert not choose_otherwise(old, new)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("in future please put secrets into the vault", "put secrets into the vault"),
+        ("no mocking the database, house rule", "do not mock the database in this repo"),
+        ("everyone on the project is expected to squash commits", "squash your commits, that's how we do it"),
+        ("以后请先写测试再写实现", "我比较喜欢先写测试再写实现"),
+    ],
+)
+def test_words_that_only_say_that_it_is_a_rule_make_no_second_rule(one: str, other: str) -> None:
+    """The same is asked for, whoever asks and however politely."""
+    assert same_statement(one, other)
+    assert same_statement(other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("the rule is not to push to main", "push to main"),
+        ("I'd rather you didn't push to main", "push to main"),
+        ("don't forget to push", "don't push"),
+    ],
+)
+def test_a_frame_never_takes_a_refusal_with_it(one: str, other: str) -> None:
+    """What is left of two rules may be alike, and one of them still refuse it."""
+    assert not same_statement(one, other)

@@ -85,3 +85,69 @@ def test_whether_there_is_a_direction_is_told_as_if_all_were_found() -> None:
     listed = [*lines(LASTING_IN_ENGLISH), *lines(LASTING_IN_CHINESE)]
     told = [line.partition(" => ")[0] for line in listed] + lines(PASSING) + [one.text for one in prompts(AT_LENGTH)]
     assert [gives_direction(text) for text in told] == [bool(find_directions(text)) for text in told]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "text"),
+    [
+        ("No vitest! Mocha!", "No vitest! Mocha"),
+        ("we finally got rid of yarn; pnpm took over", "we finally got rid of yarn; pnpm took over"),
+        ("现在改用 pnpm 了，yarn 别再用", "现在改用 pnpm 了，yarn 别再用"),
+    ],
+)
+def test_a_rival_named_beside_what_it_replaces_is_told_with_it(prompt: str, text: str) -> None:
+    """Half of such a change would tell the old tool, or none."""
+    assert [each.text for each in find_directions(prompt)] == [text]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "text"),
+    [
+        ("single quotes, no semicolons", "single quotes, no semicolons"),
+        ("最好先写测试再写实现，以后都这样", "最好先写测试再写实现，以后都这样"),
+        ("a migration is reversible, so write the way back", "a migration is reversible, so write the way back"),
+    ],
+)
+def test_what_belongs_to_a_rule_is_told_with_it(prompt: str, text: str) -> None:
+    """The clause before says what the one behind only points at, and the one behind says what comes of it."""
+    assert [each.text for each in find_directions(prompt)] == [text]
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "delegate a survey of the repo",
+        "enumerate all callers of loadUser",
+        "ping me when the run is through",
+        "I never understood this part",
+        "never let the counter drop below zero",
+        "we used to have a script for that, long ago",
+        "配置文件在哪里",
+        "我们为什么用 webpack",
+    ],
+)
+def test_errand_story_or_question_is_no_rule_whatever_its_words(prompt: str) -> None:
+    """A verb of work that few use, an "always" in a story, and a question without its mark."""
+    assert find_directions(prompt) == ()
+
+
+@pytest.mark.parametrize("prompt", ["constants in caps", "snake case for files", "prs against develop"])
+def test_fragment_that_relates_two_things_is_a_rule(prompt: str) -> None:
+    """People leave out the verb of what they say every day."""
+    assert [each.text for each in find_directions(prompt)] == [prompt]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "everywhere"),
+    [
+        ("Always answer in German. That goes for all my projects.", True),
+        ("以后用中文回答。这条对所有项目有效", True),
+        ("wherever you work for me, don't use emojis", True),
+        ("generally, whatever the repo, squash your commits", True),
+        ("never push to main. fix it in all repos", False),
+        ("we use tabs everywhere except in the legacy folder", False),
+    ],
+)
+def test_rule_is_lifted_by_what_says_where_it_holds(prompt: str, everywhere: bool) -> None:
+    """The words may stand before the rule, in it, or in a sentence of their own; a request lifts nothing."""
+    assert [each.everywhere for each in find_directions(prompt)] == [everywhere]

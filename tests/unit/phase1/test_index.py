@@ -460,7 +460,7 @@ def _gate_at(machine: Machine, now: float) -> Gate | None:
 
 def test_a_log_with_a_stamp_of_another_century_is_not_too_recent_each_time_it_is_touched(machine: Machine) -> None:
     """The newest honest time counts, whatever one record says and whenever the file is touched."""
-    session = CodexSession(thread_id=ONE).prompt("Always mend the checkout.").answer("It is mended.")
+    session = CodexSession(thread_id=ONE).prompt("Always run the linter.").answer("It is mended.")
     session.lines[1]["timestamp"] = "2098-01-01T00:00:00.000Z"
     path = session.write(machine.codex)
     for now in (NOW, NOW + 60):
@@ -471,7 +471,7 @@ def test_a_log_with_a_stamp_of_another_century_is_not_too_recent_each_time_it_is
 
 def test_a_log_whose_file_is_of_another_century_too_is_extracted_and_does_not_jump_the_queue(machine: Machine) -> None:
     """The last time that has come counts."""
-    session = CodexSession(thread_id=ONE).prompt("Always mend the checkout.").answer("It is mended.")
+    session = CodexSession(thread_id=ONE).prompt("Always run the linter.").answer("It is mended.")
     session.lines[1]["timestamp"] = "2098-01-01T00:00:00.000Z"
     path = session.write(machine.codex)
     os.utime(path, (4_100_000_000, 4_100_000_000))
@@ -481,7 +481,7 @@ def test_a_log_whose_file_is_of_another_century_too_is_extracted_and_does_not_ju
 
 def test_a_first_look_under_a_clock_far_in_the_past_freezes_nothing(machine: Machine) -> None:
     """Once the clock is right, the thread has its true time and is extracted."""
-    path = CodexSession(thread_id=ONE).prompt("Always mend the checkout.").answer("It is mended.").write(machine.codex)
+    path = CodexSession(thread_id=ONE).prompt("Always run the linter.").answer("It is mended.").write(machine.codex)
     os.utime(path, (START.timestamp() + 40, START.timestamp() + 40))
     past = START.timestamp() - 700 * 86_400
     assert _gate_at(machine, past) is Gate.TOO_RECENT
