@@ -36,7 +36,8 @@ SURE_OF_A_TOOL = -0.5
 SURE_OF_RIVALS = -0.8
 #: How sure it must be of words that make no sentence.
 SURE_OF_A_FRAGMENT = 0.6
-#: How sure it must be that a clause does not last, for what a pattern found not to count; and in spite of "always".
+#: How sure it must be that a clause does not last, for what a pattern found not to count; and where it has such a word
+#: as "every".
 SURE_NOT = -0.8
 SURE_NOT_IN_SPITE = -1.2
 
@@ -239,8 +240,19 @@ _SAYS_SO = Lazy(
 _LONGEST_JOINT = 6
 
 
+_SAYS_THAT_IT_LASTS = Lazy(
+    r"(?:(?:please|pls|and|also|so|ok|but|no)[ ,]+)*(?:always|never(?! let\b)|remember(?: to| that|:)|keep in mind)\b"
+    r"|(?:请|要)*(?:记住|始终|总是|永远)"
+)
+
+
 def does_not_last(masked: str) -> bool:
-    """Whether a clause sounds so much like the moment that no pattern makes it last."""
+    """Whether a clause sounds so much like the moment that no pattern makes it last.
+
+    Who begins with "always" or "never", or asks to remember something, has said themselves that it lasts.
+    """
+    if _SAYS_THAT_IT_LASTS.match(masked) is not None:
+        return False
     return sense(masked) < (SURE_NOT if english_words.LASTS.search(masked) is None else SURE_NOT_IN_SPITE)
 
 
