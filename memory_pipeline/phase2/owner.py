@@ -49,7 +49,8 @@ def other_owner(places: Places, database: Path) -> OtherState | None:
         state, handbook = Path(mark["state"]), str(mark["handbook"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    if state == own or handbook == _published(places):
+    # Of two that never published, neither is the other.
+    if state == own or (handbook and handbook == _published(places)):
         return None
     return OtherState(path=state, is_there=(state / database.name).is_file())
 
@@ -77,7 +78,7 @@ def claim_workspace(places: Places, database: Path, *, adopt: bool = False) -> l
     return [f"the workspace was written by the state folder {other.path} before, and is ours from now on{kept}"]
 
 
-def check_owner(other: OtherState, workspace: Path, *, adopt: bool) -> None:
+def check_owner(other: OtherState, workspace: Path, *, adopt: bool = False) -> None:
     """Refuse to write into the workspace of another state folder that is there, unless it is to be taken over.
 
     Raises:
