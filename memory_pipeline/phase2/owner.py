@@ -7,9 +7,9 @@ baseline, which holds what the mark says was published.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
-import orjson
 from msgspec import Struct
 
 from memory_pipeline.errors import ConfigError
@@ -45,7 +45,7 @@ def other_owner(places: Places, database: Path) -> OtherState | None:
     if (workspace.parent / database.name).is_file():
         return OtherState(path=workspace.parent, is_there=True, holds_the_workspace=True)
     try:
-        mark = orjson.loads(owner_path(workspace).read_bytes())
+        mark = json.loads(owner_path(workspace).read_bytes())
         state, handbook = Path(mark["state"]), str(mark["handbook"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -105,7 +105,8 @@ def mark_owner(places: Places, database: Path) -> None:
     own, workspace = database.parent.resolve(), places.workspace.resolve()
     if workspace.is_relative_to(own):
         return
-    mark = orjson.dumps({"state": str(own), "handbook": _published(places)})
+    # Not by orjson, which takes no path that is not UTF-8.
+    mark = json.dumps({"state": str(own), "handbook": _published(places)}).encode()
     if not owner_path(workspace).is_file() or owner_path(workspace).read_bytes() != mark:
         write_whole(owner_path(workspace), mark)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -163,6 +164,17 @@ def test_a_state_folder_that_was_made_anew_at_its_place_goes_on(tmp_path: Path, 
     again = state(tmp_path, "first", workspace)
     again.says("thread-b", entry("use hugo"))
     assert again.run().outcome is CONSOLIDATED
+
+
+def test_a_state_folder_whose_name_is_no_text_is_known_too(tmp_path: Path, workspace: Path) -> None:
+    """A file system takes any bytes for a name, and what is named by them is run, refused and told like others."""
+    first, second = state(tmp_path, os.fsdecode(b"first\xff"), workspace), state(tmp_path, "second", workspace)
+    first.says("thread-a", entry("use uv"))
+    assert first.run().outcome is CONSOLIDATED
+    assert first.run().outcome is NO_CHANGES
+    second.says("thread-b", entry("use hugo"))
+    with pytest.raises(ConfigError, match="first"):
+        second.run()
 
 
 def test_a_workspace_in_its_own_state_folder_needs_no_mark(tmp_path: Path) -> None:
