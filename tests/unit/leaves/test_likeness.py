@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_pipeline.likeness import contradicts, likeness, same_condition, same_statement, sense_of, signature
+from memory_pipeline.likeness import (
+    choose_otherwise,
+    contradicts,
+    likeness,
+    same_condition,
+    same_statement,
+    sense_of,
+    signature,
+)
 
 SAME = [
     ("use uv, never pip", "always use uv and never use pip"),
@@ -264,3 +272,26 @@ def test_another_choice_of_one_family_contradicts_in_whatever_words(older: str, 
 def test_choices_in_other_places_or_of_the_same_tool_stand_beside_each_other(one: str, other: str) -> None:
     """What is said of a part, of a command, or of what is not used, changes no choice."""
     assert not contradicts(one, other)
+
+
+@pytest.mark.parametrize(
+    ("known", "told"),
+    [
+        ("we use npm", "don't switch from npm to pnpm"),
+        ("use npm", "we decided against moving away from npm to pnpm"),
+        ("we use npm", "Just this once, use pnpm instead of npm"),
+        ("我们用 npm", "别从 npm 换成 pnpm"),
+        ("use npm", "就这一次用 pnpm 代替 npm"),
+    ],
+)
+def test_a_change_that_is_refused_or_made_once_ends_nothing(known: str, told: str) -> None:
+    """It says that all stays as it is, or comes back."""
+    assert not contradicts(known, told)
+    assert not contradicts(told, known)
+    assert not choose_otherwise(known, told)
+
+
+@pytest.mark.parametrize("told", ["we switched from npm to pnpm", "use pnpm"])
+def test_a_refusal_of_a_change_gives_way_once_it_is_made(told: str) -> None:
+    """The one who refused it has made it after all."""
+    assert contradicts("don't switch from npm to pnpm", told)
