@@ -129,6 +129,8 @@ def contradicts(a: str, b: str) -> bool:
     words.
     """
     first, second = _read(a), _read(b)
+    if _lets_stand(a, b) or _lets_stand(b, a):
+        return False
     if first.plain == second.plain or same_statement(a, b):
         return False
     if settle_one_slot(a, b):
@@ -148,10 +150,30 @@ def choose_otherwise(a: str, b: str) -> bool:
 
     What they say of circumstances limits neither: "whenever you'd take npm, take pnpm".
     """
+    if _lets_stand(a, b) or _lets_stand(b, a):
+        return False
     one, other = _choice_in(a), _choice_in(b)
     if one is not None and other is not None and one.family == other.family:
         return one.chosen != other.chosen
     return _turns_away_from(one, b) or _turns_away_from(other, a)
+
+
+def _lets_stand(text: str, other: str) -> bool:
+    """Whether a text tells of one time alone, or refuses to turn away from what the other is for."""
+    if _THIS_ONCE.search(text):
+        return True
+    change = _REFUSED_CHANGE.search(text.casefold().replace("’", "'"))
+    if change is None:
+        return False
+    words = _read(other).words
+    return _stem(change["kept"]) in words and not _read(change["rest"]).words & words
+
+
+_THIS_ONCE = re.compile(r"\b(?:just|only) this (?:once|time)\b|[就只]这一?次", re.IGNORECASE)
+_REFUSED_CHANGE = re.compile(
+    r"(?:\b(?:don't|dont|do not|never|not to|against) (?:switch|mov|migrat|chang)\w* (?:\w+ )?(?:away )?from "
+    r"|(?:别|不要|不用)从 ?)(?P<kept>[\w.-]+?)(?: |换|改|迁|切|$)(?P<rest>.*)"
+)
 
 
 def same_condition(a: str, b: str) -> bool:

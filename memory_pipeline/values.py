@@ -55,11 +55,15 @@ _HERE = "§"
 
 #: No value is without one of these, and most statements have none: they are not looked at further.
 _HINT = re.compile(r"\d|days?\b|\bnoon\b|ly\b|\b(?:every|once)\b|[周每隔点期拜一二两三四五六七八九十]")
-#: Doubts, refusals, circumstances, others' things.
+#: Doubts, questions, wishes, refusals, circumstances, what holds for a while or beside another, others' things.
 _UNCERTAIN = re.compile(
     r"[?§]|\b(?:if|unless|until|except|only|not|never|no|don'?t|isn'?t|aren'?t|won'?t|can|could|may|might|would|or"
     r"|maybe|perhaps|probably|between|at (?:least|most)|(?:more|less|longer|fewer) than|before|after|when|whenever"
-    r"|while|during|their|his|her)\b"
+    r"|while|during|their|his|her|they|he|she|some(?:one|body)?|most|several|half"
+    r"|for (?:now|today|the (?:moment|time being))|temporar(?:y|ily)|too|as well|additionally|in addition"
+    r"|this (?:time|once|run|test|build|branch|session|task|case)"
+    r"|(?:want(?:s|ed)?|plan(?:s|ned|ning)?|hop(?:e[sd]?|ing)|intend(?:s|ed)?|try|tr(?:ies|ied|ying)) to)\b"
+    r"|^(?:is|are|was|were|does|did|has|why|what|how|who|where|which|should|shall|will)\b|(?<!^)\balso\b"
     r"|如果|要是|假如|除非|除了|不|别|没|只有|只在|吗|呢|或|可能|也许|大概|至少|最多|最少|超过|少于|之前|之后|的时候|他们"
 )
 

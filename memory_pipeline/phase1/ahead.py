@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from itertools import repeat
 
 from msgspec import Struct
 
@@ -29,13 +30,17 @@ from memory_pipeline.rollouts.scope import scope_of
 WORTH_HELP_BYTES = 64_000_000
 #: More helpers than these would wait for what they read to be stored.
 MOST_HELPERS = 4
-#: How many logs a helper is asked about at once, and how many such questions wait for each.
+#: A helper is asked about so many logs at once, fewer where they are long, since who stops a run waits for an answer.
 _AT_ONCE = 32
+_BYTES_AT_ONCE = 16_000_000
+#: How many such questions wait for each.
 _AHEAD = 2
 _ENDS_WITHIN_SECONDS = 5.0
-#: It finds this program where whoever starts it did.
+#: It finds this program where whoever starts it did. What else a start of Python may run (-S leaves it out) could print
+#: something, and who waits for an answer would wait for the rest of that.
 HELPER_COMMAND = (
     sys.executable,
+    "-S",
     "-c",
     f"import sys; sys.path[:] = {sys.path!r}; from memory_pipeline.phase1.ahead import serve; serve()",
 )
@@ -77,7 +82,10 @@ def read_ahead(
     ``parts`` says of each file which part of it is its thread's own; ``command`` starts a helper.
     """
     free: queue.SimpleQueue[_Helper] = queue.SimpleQueue()
-    started = [_Helper(how, command) for _ in range(helpers)]
+    started = [helper for helper in (_Helper(how, command) for _ in range(helpers)) if helper.is_there]
+    if not started:  # and where no process can be started, no thread may be either
+        yield from repeat(None, len(files))
+        return
     for helper in started:
         free.put(helper)
 
@@ -88,13 +96,12 @@ def read_ahead(
         finally:
             free.put(helper)
 
-    pairs = list(zip(files, parts, strict=True))
     waiting: deque[Future[list[Told | None]]] = deque()
-    with ThreadPoolExecutor(helpers) as pool:
+    with ThreadPoolExecutor(len(started)) as pool:
         try:
-            for start in range(0, len(pairs), _AT_ONCE):
-                waiting.append(pool.submit(ask, pairs[start : start + _AT_ONCE]))
-                if len(waiting) > _AHEAD * helpers:
+            for asked in _questions(files, parts):
+                waiting.append(pool.submit(ask, asked))
+                if len(waiting) > _AHEAD * len(started):
                     yield from waiting.popleft().result()
             while waiting:
                 yield from waiting.popleft().result()
@@ -102,6 +109,19 @@ def read_ahead(
             pool.shutdown(wait=False, cancel_futures=True)
             for helper in started:
                 helper.end()
+
+
+def _questions(files: Sequence[RolloutFile], parts: Sequence[OwnPart]) -> Iterator[list[tuple[RolloutFile, OwnPart]]]:
+    asked: list[tuple[RolloutFile, OwnPart]] = []
+    size = 0
+    for file, part in zip(files, parts, strict=True):
+        asked.append((file, part))
+        size += file.size
+        if len(asked) == _AT_ONCE or size >= _BYTES_AT_ONCE:
+            yield asked
+            asked, size = [], 0
+    if asked:
+        yield asked
 
 
 class _Helper:
@@ -115,6 +135,11 @@ class _Helper:
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
             )
 
+    @property
+    def is_there(self) -> bool:
+        """Whether it was started, and has not failed."""
+        return self._process is not None
+
     def ask(self, asked: Sequence[tuple[RolloutFile, OwnPart]]) -> list[Told | None]:
         """Return what each of some logs tells."""
         process = self._process
@@ -123,10 +148,12 @@ class _Helper:
                 pickle.dump((self._how, asked), process.stdin, protocol=pickle.HIGHEST_PROTOCOL)
                 process.stdin.flush()
                 self._how = None  # said once
-                told: list[Told | None] = pickle.load(process.stdout)  # noqa: S301 - our own process
-                return told
-        except (OSError, ValueError, EOFError, pickle.PickleError):
-            self.end()
+                told = pickle.load(process.stdout)  # noqa: S301 - our own process
+                if isinstance(told, list) and len(told) == len(asked):
+                    return told
+        except Exception:  # noqa: BLE001, S110 - what is no answer may raise anything when it is read
+            pass
+        self.end()
         return [None] * len(asked)
 
     def end(self) -> None:
@@ -135,7 +162,8 @@ class _Helper:
         if process is None:
             return
         process.kill()  # it only reads
-        process.wait(_ENDS_WITHIN_SECONDS)
+        with suppress(subprocess.TimeoutExpired):  # it hangs in the system, and ends once that answers
+            process.wait(_ENDS_WITHIN_SECONDS)
         for pipe in (process.stdin, process.stdout):
             with suppress(OSError):
                 if pipe is not None:

@@ -7,9 +7,9 @@ baseline, which holds what the mark says was published.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
-import orjson
 from msgspec import Struct
 
 from memory_pipeline.errors import ConfigError
@@ -45,11 +45,12 @@ def other_owner(places: Places, database: Path) -> OtherState | None:
     if (workspace.parent / database.name).is_file():
         return OtherState(path=workspace.parent, is_there=True, holds_the_workspace=True)
     try:
-        mark = orjson.loads(owner_path(workspace).read_bytes())
+        mark = json.loads(owner_path(workspace).read_bytes())
         state, handbook = Path(mark["state"]), str(mark["handbook"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    if state == own or handbook == _published(places):
+    # Of two that never published, neither is the other.
+    if state == own or (handbook and handbook == _published(places)):
         return None
     return OtherState(path=state, is_there=(state / database.name).is_file())
 
@@ -77,7 +78,7 @@ def claim_workspace(places: Places, database: Path, *, adopt: bool = False) -> l
     return [f"the workspace was written by the state folder {other.path} before, and is ours from now on{kept}"]
 
 
-def check_owner(other: OtherState, workspace: Path, *, adopt: bool) -> None:
+def check_owner(other: OtherState, workspace: Path, *, adopt: bool = False) -> None:
     """Refuse to write into the workspace of another state folder that is there, unless it is to be taken over.
 
     Raises:
@@ -104,7 +105,8 @@ def mark_owner(places: Places, database: Path) -> None:
     own, workspace = database.parent.resolve(), places.workspace.resolve()
     if workspace.is_relative_to(own):
         return
-    mark = orjson.dumps({"state": str(own), "handbook": _published(places)})
+    # Not by orjson, which takes no path that is not UTF-8.
+    mark = json.dumps({"state": str(own), "handbook": _published(places)}).encode()
     if not owner_path(workspace).is_file() or owner_path(workspace).read_bytes() != mark:
         write_whole(owner_path(workspace), mark)
 

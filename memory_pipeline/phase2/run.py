@@ -17,7 +17,7 @@ from memory_pipeline.config import Config
 from memory_pipeline.errors import ConfigError, InterruptedRunError, LockedError, MemoryPipelineError, reason_of
 from memory_pipeline.files import make_private_folder
 from memory_pipeline.lock import HeldLock, os_lock
-from memory_pipeline.phase2.owner import OtherState, claim_workspace, other_owner
+from memory_pipeline.phase2.owner import OtherState, check_owner, claim_workspace, other_owner
 from memory_pipeline.phase2.places import OnStep, places_below, workspace_lock_path
 from memory_pipeline.phase2.settled import Settled
 from memory_pipeline.records import ConsolidationKind, JournalRecord, Phase2Counts, Phase2Outcome
@@ -113,9 +113,10 @@ class Phase2:
 
         Raises:
             InterruptedRunError: the run was stopped while it waited.
+            ConfigError: another state folder writes the workspace; nothing was written down.
             OSError, LockedError: the journal can't be written.
         """
-        self._journal.append(records)
+        self._append(records)
         return self._under_lock(lambda lock: self._work(lock).run(ConsolidationKind.PERSON), wait=wait)
 
     def write_down(self, records: Sequence[JournalRecord]) -> bool:
@@ -124,6 +125,7 @@ class Phase2:
         False when another run holds the workspace: the next one lets the store learn of them.
 
         Raises:
+            ConfigError: another state folder writes the workspace; nothing was written down.
             OSError, LockedError: the journal can't be written.
         """
 
@@ -131,7 +133,7 @@ class Phase2:
             self._work(lock).learn()
             return Phase2Counts(outcome=Phase2Outcome.NO_CHANGES)
 
-        self._journal.append(records)
+        self._append(records)
         return self._under_lock(learn, wait=False).outcome is Phase2Outcome.NO_CHANGES
 
     def undo(self, consolidation_id: int, *, wait: bool = False) -> Phase2Counts:
@@ -153,6 +155,12 @@ class Phase2:
     def preview(self) -> Preview:
         """Say what a consolidation would do now; changes nothing."""
         return self._work(None).preview()
+
+    def _append(self, records: Sequence[JournalRecord]) -> None:
+        other = self.other_owner()
+        if other is not None:  # before anything is written: who is refused says it once more in the right place
+            check_owner(other, self._config.workspace_path)
+        self._journal.append(records)
 
     def _work(self, lock: HeldLock | None) -> Consolidation:
         from memory_pipeline.phase2.consolidate import Consolidation

@@ -333,3 +333,26 @@ def test_words_that_only_say_that_it_is_a_rule_make_no_second_rule(one: str, oth
 def test_a_frame_never_takes_a_refusal_with_it(one: str, other: str) -> None:
     """What is left of two rules may be alike, and one of them still refuse it."""
     assert not same_statement(one, other)
+
+
+@pytest.mark.parametrize(
+    ("known", "told"),
+    [
+        ("we use npm", "don't switch from npm to pnpm"),
+        ("use npm", "we decided against moving away from npm to pnpm"),
+        ("we use npm", "Just this once, use pnpm instead of npm"),
+        ("我们用 npm", "别从 npm 换成 pnpm"),
+        ("use npm", "就这一次用 pnpm 代替 npm"),
+    ],
+)
+def test_a_change_that_is_refused_or_made_once_ends_nothing(known: str, told: str) -> None:
+    """It says that all stays as it is, or comes back."""
+    assert not contradicts(known, told)
+    assert not contradicts(told, known)
+    assert not choose_otherwise(known, told)
+
+
+@pytest.mark.parametrize("told", ["we switched from npm to pnpm", "use pnpm"])
+def test_a_refusal_of_a_change_gives_way_once_it_is_made(told: str) -> None:
+    """The one who refused it has made it after all."""
+    assert contradicts("don't switch from npm to pnpm", told)

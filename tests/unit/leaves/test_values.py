@@ -70,6 +70,16 @@ the timeout in tests is 5 seconds | the timeout was raised to 10 seconds
 the timeout is 30 seconds | retries go up to 5 times
 the api listens on port 8080 | the worker moves to port 9090
 backups before a release run nightly | backups move to weekly
+we release every Tuesday | some releases move to Thursday
+the api listens on port 8080 | port 8080 is taken
+the api listens on port 8080 | port 9090 is taken now
+the api listens on port 8080 | for now the api listens on port 9090
+the timeout is 30 seconds | they raised the timeout to 60 seconds
+the timeout is 30 seconds | we want to raise the timeout to 60 seconds
+the timeout is 30 seconds | for this run the timeout goes up to 60 seconds
+the timeout is 30 seconds | was the timeout raised to 60 seconds
+the timeout is 30 seconds | temporarily raise the timeout to 60 seconds
+backups run nightly | backups also move to weekly
 the cache lives 10 minutes | uploads may take 20 minutes from now on
 每周二发版 | 下周发版改到周四
 每周二发版 | 这次发版改到周四

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -82,12 +83,51 @@ def test_what_can_not_be_read_is_left_to_whoever_asked(config: Config) -> None:
     assert [number for number, one in enumerate(told) if one is None] == [3, MANY + 1]
 
 
-@pytest.mark.parametrize("command", [("/nowhere/python",), ("false",), ("echo", "no pickle")])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("/nowhere/python",),
+        ("false",),
+        ("echo", "no pickle"),
+        ("printf", "N."),  # a whole answer of another shape
+        ("printf", "cno_such_module\nname\n."),
+        ("printf", "cbuiltins\nno_such_name\n."),
+    ],
+)
 def test_helpers_that_fail_leave_all_to_whoever_asked(config: Config, command: tuple[str, ...]) -> None:
     """They can't be started, end at once, or tell something else."""
     files = _files(config)
     told = list(read_ahead(files, [WHOLE_FILE] * len(files), _how(config), helpers=2, command=command))
     assert told == [None] * len(files)
+
+
+def test_what_a_start_of_python_prints_keeps_no_answer_back(config: Config, tmp_path: Path) -> None:
+    """A site's own start may print whatever it likes, also what reads as the beginning of something very long."""
+    (tmp_path / "sitecustomize.py").write_text("print('Built', flush=True)")
+    command = ("env", f"PYTHONPATH={tmp_path}", *HELPER_COMMAND)
+    files = _files(config)
+    told = list(read_ahead(files, [WHOLE_FILE] * len(files), _how(config), helpers=1, command=command))
+    assert sum(one is None for one in told) == 1
+
+
+#: A helper that tells of each log only how many others it was asked about with it.
+COUNTING = f"""
+import pickle, sys
+sys.path[:] = {sys.path!r}
+while True:
+    asked = pickle.load(sys.stdin.buffer)[1]
+    pickle.dump([len(asked)] * len(asked), sys.stdout.buffer)
+    sys.stdout.buffer.flush()
+"""
+
+
+@pytest.mark.parametrize(("size", "at_once"), [(1, 32), (1_000_000, 16), (WORTH_HELP_BYTES, 1)])
+def test_long_logs_are_asked_for_few_at_once(config: Config, size: int, at_once: int) -> None:
+    """Who stops a run waits for one answer, and that must not be the reading of many long logs."""
+    files = [file._replace(size=size) for file in _files(config)[:64]]
+    command = (sys.executable, "-c", COUNTING)
+    told = list(read_ahead(files, [WHOLE_FILE] * 64, _how(config), helpers=2, command=command))
+    assert told == [at_once] * 64
 
 
 def test_a_helper_ends_with_whoever_asks_it() -> None:

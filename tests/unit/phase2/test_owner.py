@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -10,8 +11,9 @@ from msgspec.structs import replace
 from phase2_world import World, entry
 
 from memory_pipeline.errors import ConfigError
-from memory_pipeline.phase2.owner import owner_path
-from memory_pipeline.records import Phase2Outcome
+from memory_pipeline.phase2.owner import claim_workspace, owner_path
+from memory_pipeline.phase2.places import places_below
+from memory_pipeline.records import JournalAction, JournalRecord, Phase2Outcome
 from memory_pipeline.store.store import Store
 
 CONSOLIDATED, NO_CHANGES = Phase2Outcome.CONSOLIDATED, Phase2Outcome.NO_CHANGES
@@ -61,6 +63,31 @@ def test_a_second_state_folder_is_refused_and_changes_nothing(tmp_path: Path, wo
     assert first.files() == before
     assert first.run().outcome is NO_CHANGES
     assert second.store.memories.every() == []
+
+
+def test_what_is_refused_is_not_written_down_either(tmp_path: Path, workspace: Path) -> None:
+    """Who is told that nothing was changed says it again elsewhere; it would be there twice."""
+    first, second = (state(tmp_path, name, workspace) for name in ("first", "second"))
+    first.says("thread-a", entry("use uv"))
+    first.run()
+    record = JournalRecord(
+        record_id="note-1", action=JournalAction.NOTE, at=second.clock.now(), origin="mcp", statement="use hugo"
+    )
+    for deed in (second.parts().write_down, second.parts().take_in_hand):
+        with pytest.raises(ConfigError):
+            deed([record])
+    assert not second.config.journal_path.exists()
+
+
+def test_of_two_that_never_published_neither_is_the_other(tmp_path: Path, workspace: Path) -> None:
+    """One that took the workspace over and was killed before it published holds it all the same."""
+    first, second, third = (state(tmp_path, name, workspace) for name in ("first", "second", "third"))
+    first.says("thread-a", entry("use uv"))
+    first.run()
+    claim_workspace(places_below(second.config.state_path, workspace), second.config.database_path, adopt=True)
+    with pytest.raises(ConfigError):
+        third.run()
+    assert second.run().outcome is not Phase2Outcome.FAILED
 
 
 def test_a_state_folder_that_takes_over_writes_from_then_on(tmp_path: Path, workspace: Path) -> None:
@@ -137,6 +164,17 @@ def test_a_state_folder_that_was_made_anew_at_its_place_goes_on(tmp_path: Path, 
     again = state(tmp_path, "first", workspace)
     again.says("thread-b", entry("use hugo"))
     assert again.run().outcome is CONSOLIDATED
+
+
+def test_a_state_folder_whose_name_is_no_text_is_known_too(tmp_path: Path, workspace: Path) -> None:
+    """A file system takes any bytes for a name, and what is named by them is run, refused and told like others."""
+    first, second = state(tmp_path, os.fsdecode(b"first\xff"), workspace), state(tmp_path, "second", workspace)
+    first.says("thread-a", entry("use uv"))
+    assert first.run().outcome is CONSOLIDATED
+    assert first.run().outcome is NO_CHANGES
+    second.says("thread-b", entry("use hugo"))
+    with pytest.raises(ConfigError, match="first"):
+        second.run()
 
 
 def test_a_workspace_in_its_own_state_folder_needs_no_mark(tmp_path: Path) -> None:
