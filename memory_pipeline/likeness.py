@@ -158,6 +158,12 @@ def choose_otherwise(a: str, b: str) -> bool:
     return _turns_away_from(one, b) or _turns_away_from(other, a)
 
 
+def tells_a_switch(text: str) -> bool:
+    """Whether a statement says that one tool, or one value, took the place of another."""
+    choice = _choice_in(text)
+    return (choice is not None and bool(choice.left)) or change_in(text) is not None
+
+
 def _lets_stand(text: str, other: str) -> bool:
     """Whether a text tells of one time alone, or refuses to turn away from what the other is for."""
     if _THIS_ONCE.search(text):

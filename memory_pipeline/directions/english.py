@@ -46,7 +46,8 @@ DEICTIC = (
 LEAD = Lazy(
     r"""(?:\((?=\w)|(?:
         please|pls|kindly|and|but|also|so|then|ok|okay|yes|yep|yeah|sure|well|oh|hey|hi|hello|btw|by\ the\ way|nb|fyi
-      | reminder|important|rule|note(?:\ that)?|again|just|because|since|as|for\ the\ record
+      | reminder|important|rule|note(?:\ that)?|again|just
+      | because|since(?!\ (?:this|last|yesterday|today)\b)|as(?!\ of\b)|for\ the\ record
       | one\ (?:more|last)\ thing|another\ thing
       | thanks|thank\ you|great|perfect|nice|cool|good|right|actually|in\ (?:that|this)\ case|i\ think|imo|imho|i'd\ say
       | no(?=[,.!:—–-]|\s+(?:use|don't|do|i|it|it's|we|the|that|that's|you|please|not|let's)\b)|nope|nah|wrong|wait|now

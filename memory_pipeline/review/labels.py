@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from memory_pipeline.contradiction import stands_against
 from memory_pipeline.entries import are_of_one_family, have_one_goal, is_persons_word
-from memory_pipeline.likeness import code_in, likeness, same_condition, same_statement
+from memory_pipeline.likeness import code_in, likeness, same_condition, same_statement, tells_a_switch
 from memory_pipeline.nearness import StatementIndex
 from memory_pipeline.records import DraftLabel, Entry, EntryKind, Memory, MemoryStatus
 
@@ -166,10 +166,23 @@ _BEGINS = re.compile(
     re.IGNORECASE,
 )
 
+#: That something was changed, and when: what was done one day holds after it.
+_CHANGED = re.compile(
+    r"\b(?:moved|switched|migrated|changed|replaced|swapped|dropped|converted|upgraded|raised|lowered|retired"
+    r"|(?:is|are) (?:history|out|gone|dead))\b|[换改移迁](?:成|到|用|为|掉)?了|弃用了|下线了",
+    re.IGNORECASE,
+)
+_LATELY = re.compile(
+    r"\b(?:yesterday|today|this (?:week|month|sprint|morning|afternoon))\b|昨天|今天|这周|本周|这个月|本月",
+    re.IGNORECASE,
+)
+
 
 def is_passing(text: str) -> bool:
     """Whether a statement holds for the moment only. What it quotes does not count."""
     said = _BEGINS.sub(" ", _QUOTED.sub(" ", text))
+    if _CHANGED.search(said) is not None and tells_a_switch(said):
+        said = _LATELY.sub(" ", said)
     return _PASSING.search(said) is not None or _STANDING.search(_CASE.sub(" ", said)) is not None
 
 

@@ -109,6 +109,9 @@ def test_a_copied_session_confirms_nothing() -> None:
         "今天先不要部署。",
         "暂时不要动数据库。",
         "这次用 npm 装。",
+        "Use npm today, not pnpm.",
+        "Use pnpm this week instead of npm",
+        "For now we switched from npm to yarn",
     ],
 )
 def test_what_holds_for_the_moment_only_is_ephemeral(text: str) -> None:
@@ -136,6 +139,9 @@ def test_what_holds_for_the_moment_only_is_ephemeral(text: str) -> None:
         "从今天起用 mysql，不用 mariadb",
         'Files changed for "The date test is red today": src/date.ts.',
         "`make today` rebuilds the index.",
+        "We changed from uv to conda yesterday",
+        "The api moved from 8080 to 9090 today.",
+        "昨天从 yarn 换成了 pnpm",
     ],
 )
 def test_what_lasts_is_not_ephemeral(text: str) -> None:
