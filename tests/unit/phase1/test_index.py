@@ -471,7 +471,12 @@ def test_a_log_whose_file_is_of_another_century_too_is_extracted_and_does_not_ju
 
 def test_a_first_look_under_a_clock_far_in_the_past_freezes_nothing(machine: Machine) -> None:
     """Once the clock is right, the thread has its true time and is extracted."""
-    path = CodexSession(thread_id=ONE).prompt("Always run make lint before you commit.").answer("It is mended.").write(machine.codex)
+    path = (
+        CodexSession(thread_id=ONE)
+        .prompt("Always run make lint before you commit.")
+        .answer("It is mended.")
+        .write(machine.codex)
+    )
     os.utime(path, (START.timestamp() + 40, START.timestamp() + 40))
     past = START.timestamp() - 700 * 86_400
     assert _gate_at(machine, past) is Gate.TOO_RECENT
