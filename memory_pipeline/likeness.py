@@ -615,7 +615,9 @@ def _values_anew(a: str, b: str) -> bool:
     one, other = value_told(a), value_told(b)
     if one is None or other is None or not (one.is_new or other.is_new):
         return False
-    return one.sort == other.sort and one.value != other.value and _valued(a) == _valued(b) != ""
+    is_otherwise = one.sort == other.sort and one.value != other.value
+    do_alike = one.way == other.way or not (one.way and other.way)
+    return is_otherwise and do_alike and _valued(a) == _valued(b) != ""
 
 
 @lru_cache(maxsize=1 << 13)

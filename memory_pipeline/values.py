@@ -21,6 +21,7 @@ class Valued(Struct, frozen=True, kw_only=True):
     sort: str  # of the value, such as "weekday" or "duration"
     value: str
     about: str  # the words beside it, without those of moving and of taking place
+    way: str  # "begins", "leaves" or "is due" where it says so: the same thing does each at another time
     is_new: bool  # the text says that the thing has this value from now on
 
 
@@ -42,7 +43,8 @@ def value_told(text: str) -> Valued | None:
     about = _WITH_VALUES.sub(" ", moved)
     if is_new and sort in _OF_OCCASIONS and _is_of_one_occasion(about):
         return None
-    return Valued(sort=sort, value=value, about=" ".join(_ARTICLES.sub(" ", about).split()), is_new=is_new)
+    way = next((name for name, form in _WAYS if form.search(moved)), "")
+    return Valued(sort=sort, value=value, about=" ".join(_ARTICLES.sub(" ", about).split()), way=way, is_new=is_new)
 
 
 def _is_of_one_occasion(about: str) -> bool:
@@ -181,6 +183,19 @@ _SORTS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]], ...] 
         re.compile(r"\bport (?P<value>\d{2,5})\b|端口(?: ?号)? ?(?P<zh>\d{2,5})"),
         lambda m: m["value"] or m["zh"],
     ),
+    (
+        "interval",
+        re.compile(rf"(?:\b(?:every|each) |每隔? ?){_number_with(list(_SECONDS.values()))}(?:一次)?"),
+        _measured(_SECONDS),
+    ),
+    (
+        "rate",
+        re.compile(
+            rf"{_NOT_IN_NUMBERS}(?P<number>{_ZH_NUMBER}) times (?:an?|per|each|every) "
+            r"(?P<per>hour|day|night|week|month|year)\b"
+        ),
+        lambda found: f"{_plain_number(found['number'])} a {found['per']}",
+    ),
     ("duration", re.compile(_number_with(list(_SECONDS.values()))), _measured(_SECONDS)),
     ("size", re.compile(_number_with(list(_BYTES.values()))), _measured(_BYTES)),
     *(
@@ -230,6 +245,11 @@ _WITH_VALUES = re.compile(
     r"|listens?|served?|serves|days?|times?|o'clock|sharp|hi|hey|ok|so|fyi|btw|everyone|all|folks)\b|'ve\b"
     r"|[,;:，；：、。]|我们|咱们|大家|时间|日期|安排|一般|通常|固定|统一|都|在|定在?|放在|排在|进行|举行|召开|开始|运行|跑"
     r"|是|为|了|的|到|至|于|另外|对了|一次"
+)
+_WAYS = (
+    ("begins", re.compile(r"\bstart(?:s|ing)?\b|开始")),
+    ("leaves", re.compile(r"\b(?:out|ships?)\b")),
+    ("is due", re.compile(r"\bdue\b")),
 )
 _ONE_OCCASION = re.compile(r"\b(?:the|this|that|a|next)\b.*(?<!s)$")
 _RECURS = re.compile(

@@ -33,6 +33,9 @@ the api listens on port 8080 | the api moves to port 9090
 pull requests need 1 approvals | pull requests need 2 approvals from now on
 the coverage threshold is 80% | the coverage threshold has been raised to 85 percent
 releases move to Thursday | releases move to Monday
+the sync runs every 5 minutes | the sync moves to every 10 minutes
+the report goes out 2 times a day | the report goes out 3 times a day from now on
+备份每 6 小时一次 | 备份改为每 12 小时一次
 每周二发版 | 发版改到周四
 我们一般周二发版 | 发版改到周四了
 发版在星期二 | 以后发版在周四
@@ -80,6 +83,10 @@ the timeout is 30 seconds | for this run the timeout goes up to 60 seconds
 the timeout is 30 seconds | was the timeout raised to 60 seconds
 the timeout is 30 seconds | temporarily raise the timeout to 60 seconds
 backups run nightly | backups also move to weekly
+backups run every 10 minutes | backups run for 20 minutes from now on
+tasks run 3 times | tasks run 5 times a day from now on
+releases start on Tuesdays | releases ship on Thursdays from now on
+the job starts at 02:00 | the job is due at 06:00 from now on
 the cache lives 10 minutes | uploads may take 20 minutes from now on
 每周二发版 | 下周发版改到周四
 每周二发版 | 这次发版改到周四
