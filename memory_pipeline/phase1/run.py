@@ -293,6 +293,9 @@ class Phase1:
         # What is in flight takes less, as a rule, than was reserved for it: one worker fewer may be all it needs.
         if work.leave(error.project):
             return False
+        if work.others_ended_since(lease):
+            work.give_turn_back()  # what it had no room beside has ended by now
+            return True
         if error.project is not None:
             work.tell(str(error))
             apply_gates(self._config, self._store, self._clock, force=work.force)
@@ -477,6 +480,8 @@ class _Work(Struct, kw_only=True, dict=True):
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _leases: dict[str, Lease] = field(default_factory=dict)
     _lost: set[tuple[str, int]] = field(default_factory=set)
+    _ended: int = 0
+    _ended_before: dict[str, int] = field(default_factory=dict)  # how many had ended when a thread's job began
 
     def take_turn(self) -> bool:
         """Whether one more job may be claimed in this run."""
@@ -500,14 +505,21 @@ class _Work(Struct, kw_only=True, dict=True):
         with self._lock:
             self.claimed += 1
             self._leases[lease.thread.thread_id] = lease
+            self._ended_before[lease.thread.thread_id] = self._ended
 
     def ended(self, lease: Lease) -> None:
         """Note that a job is no longer in flight."""
         with self._lock:
             self._leases.pop(lease.thread.thread_id, None)
+            self._ended += 1
             done = self.claimed - len(self._leases)
         if self.on_progress:
             self.on_progress(done, max(self.total, done))
+
+    def others_ended_since(self, lease: Lease) -> bool:
+        """Whether a job has ended since this one, which is still in flight, began."""
+        with self._lock:
+            return self._ended > self._ended_before[lease.thread.thread_id]
 
     def in_flight(self) -> list[Lease]:
         """Return the leases of the jobs in flight."""

@@ -526,6 +526,31 @@ def test_reservations_in_flight_slow_a_run_down_but_do_not_end_it(machine: Machi
     assert (counts.succeeded, counts.problems) == (6, ())
 
 
+def test_a_call_without_room_beside_one_that_has_ended_meanwhile_is_made_again(machine: Machine) -> None:
+    """The budget is not spent: what the other call had reserved is free again."""
+    machine.session(0)
+    machine.session(1)
+    has_begun, has_ended = threading.Event(), threading.Event()
+    refused = []
+
+    def answer(evidence: Evidence) -> ExtractionAnswer:
+        if evidence.thread_id == thread_id_of(1) and not refused:
+            refused.append(evidence.thread_id)
+            assert has_begun.wait(10)
+            assert has_ended.wait(10)
+            raise BudgetHoldError("the token budget is spent")
+        has_begun.set()
+        return says(evidence)
+
+    def note(done: int, total: int) -> None:
+        del total
+        if done:
+            has_ended.set()
+
+    counts = machine.run(answer, model=PAID, phase1=Phase1Config(concurrency=2), on_extract=note)
+    assert (counts.succeeded, counts.problems, len(refused)) == (2, (), 1)
+
+
 def test_a_ledger_that_can_not_be_read_stops_paid_work_alone(machine: Machine) -> None:
     """Nothing is sent, no try is used, the run says why; the embedded extractor goes on."""
     machine.session(0)
