@@ -131,8 +131,11 @@ def test_a_note_that_is_being_written_outlives_ctrl_z(machine: Machine) -> None:
 def test_a_window_of_another_size_is_drawn_anew(machine: Machine) -> None:
     """At once and for the new width: no line is wider than the window, and the keys stand at its foot."""
     with Terminal(machine, "drafts", "review", columns=110) as terminal:
-        assert " │ " not in terminal.wait_for("3 to review")
-        assert "[?] help" in next(line for line in terminal.screen.splitlines() if "[q]uit" in line)
+        terminal.wait_for("3 to review")
+        terminal.wait_for("[q]uit")
+        shown = terminal.wait_for("[?] help")
+        assert " │ " not in shown
+        assert "[?] help" in next(line for line in shown.splitlines() if "[q]uit" in line)
         terminal.resize(columns=44, lines=30)
         shown = terminal.wait_for("[a]pprove  [r]eject  [d]efer  [n]ote  [s]kip\n")
         assert max(map(len, shown.splitlines())) <= 44

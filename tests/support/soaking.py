@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from memory_pipeline.app import App
 from memory_pipeline.forget.selection import Selector
+from memory_pipeline.phase2.settled import SETTLED_FILE
 from memory_pipeline.pipeline import PassOptions
 from memory_pipeline.records import Phase2Outcome
 
@@ -96,7 +97,8 @@ def _sample(kept: KeptState, number: int) -> Sample:
         files=len(list((_PROC / "self/fd").iterdir())) if _PROC.exists() else 0,
         threads=threading.active_count(),
         database_bytes=sum(_sizes(kept.state.glob("memory.db*"))),
-        state_bytes=sum(_sizes(kept.state.rglob("*"))),
+        # The note that nothing changed comes once the real clock of the disk is past the last change.
+        state_bytes=sum(_sizes(path for path in kept.state.rglob("*") if path.name != SETTLED_FILE)),
     )
 
 
