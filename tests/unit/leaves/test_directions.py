@@ -254,6 +254,7 @@ def test_placeholder_in_a_prompt_does_not_hide_what_follows() -> None:
         "always answer in English, in every project",
         "And in all my projects: never add a license header",
         "across all repos: sign your commits with -s",
+        "always use uv everywhere I work",
         "no matter which project, don't push without my say",
         "无论哪个项目，都不要自动提交",
         "在所有项目里都不要用 any",
@@ -267,10 +268,16 @@ def test_direction_that_holds_everywhere_is_marked(prompt: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "prompt", ["in this repo we use ruff, never flake8", "never install packages globally, use uv"]
+    "prompt",
+    [
+        "in this repo we use ruff, never flake8",
+        "never install packages globally, use uv",
+        "use basket instead of cart everywhere it stands, always",
+        "always write tox, not nox, everywhere i wrote it",
+    ],
 )
 def test_direction_of_one_project_is_not_marked_everywhere(prompt: str) -> None:
-    """The word "globally" in a command's sense, or "this repo", lifts nothing."""
+    """The word "globally" in a command's sense, "this repo", or "everywhere" in a text, lifts nothing."""
     assert [each.everywhere for each in find_directions(prompt)] == [False]
 
 
