@@ -35,7 +35,7 @@ SURE_OF_AN_ORDER = 0.9
 SURE_OF_A_TOOL = -0.5
 SURE_OF_RIVALS = -0.8
 #: How sure it must be of words that make no sentence.
-SURE_OF_A_FRAGMENT = 0.6
+SURE_OF_A_FRAGMENT = 0.65
 #: How sure it must be that a clause does not last, for what a pattern found not to count; and where it has such a word
 #: as "every".
 SURE_NOT = -0.8
