@@ -121,7 +121,8 @@ def says_enough(masked: str, *, words: int = 2) -> bool:
 EVERYWHERE = Lazy(
     r"\b(?:in|across|for|on|with) (?:all|every|each|any)(?: of)?(?: (?:my|our|the|your"
     r"|other))* (?:projects?|repos?|repositor(?:y|ies)"
-    r"|codebases?|workspaces?)\b|^(?!.*\b(?:we|our|we've|we're|this (?:repo|project|codebase))\b.*\beverywhere"
+    r"|codebases?|workspaces?)\b|^(?!(?:(?:just|only|please|also) )*[\w.+@/-]+ everywhere\b"
+    r"|.*\b(?:we|our|we've|we're|this (?:repo|project|codebase))\b.*\beverywhere"
     r"|i (?:hate|don't)).*\beverywhere\b(?!"
     r" (?:in|else|except|but|that|where|on|(?:it|this|they|(?:i|we|you)(?! (?:work|go|code|am|are)\b))\b))"
     r"|\bno matter (?:which|what|the) (?:project|repo|codebase)|\bregardless of (?:the"

@@ -273,6 +273,7 @@ def test_direction_that_holds_everywhere_is_marked(prompt: str) -> None:
         "in this repo we use ruff, never flake8",
         "never install packages globally, use uv",
         "use basket instead of cart everywhere it stands, always",
+        "loguru everywhere",
         "always write tox, not nox, everywhere i wrote it",
     ],
 )
