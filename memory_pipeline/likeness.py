@@ -369,7 +369,7 @@ _CJK_STOP = re.compile(
 def _read(text: str) -> _Reading:
     folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("`", " ")
     if "over" in folded:
-        folded = re.sub(r"\bover to\b", "to", folded)  # "moved over to uv" refuses nothing
+        folded = re.sub(r"\bover (to|from)\b", r"\1", folded)  # "moved over to uv" refuses nothing
         folded = re.sub(r"\b(are|is|was|were) over\b", r"\1 ended", folded)  # nor does "the days of npm are over"
         folded = re.sub(r"\b(took|takes|taken) over\b", r"\1 charge", folded)
     folded = re.sub(r"\b(?:instead of|rather than|in place of)\b", "instead-of", folded)
@@ -713,7 +713,7 @@ def _turns_away_from(choice: _Choice | None, text: str) -> bool:
     """
     if choice is None or not choice.left or len(choice.chosen) > 1 or code_in(text):
         return False
-    told = _read(_BUT_FOR.sub("", text.casefold()))
+    told = _read(_IN_THIS_PROJECT.sub(" ", _BUT_FOR.sub("", text.casefold())))
     tools = frozenset(word for word in told.words if FAMILY_OF.get(word) in ONE_OF)
     if {FAMILY_OF[word] for word in tools} != {choice.family} or tools & choice.chosen:
         return False
@@ -729,6 +729,7 @@ def _turns_away_from(choice: _Choice | None, text: str) -> bool:
     return len(others) <= _MOST_WORDS_AROUND and not any(map(_is_exact, others))
 
 
+_IN_THIS_PROJECT = re.compile(r"\b(?:for|in|on) (?:this|our) (?:\w+ )?(?:repo(?:sitory)?|project|codebase)\b")
 _BUT_FOR = re.compile(
     r"除了[^，,]{1,12}[，,]|\b(?:except|apart from|but for|other than|(?:everything|all) but) [^,]*(?:, which [^,]*)?"
 )
@@ -747,7 +748,8 @@ _ANYWHERE_WORDS = """
 possible reach first something similar day any me add write touch need do goes through
 project projects repo repository codebase code package packages dependencies dependency everything anything
 general now good future here team place favour new work us me everyone installing builds scripts
-monorepo whole entire deps choice whatever sort kind forget later information standardized standardised settled
+monorepo whole entire deps take takes choice whatever sort kind forget later
+information standardized standardised settled
 allowed one only
 """
 _ANYWHERE = frozenset(map(_stem, _ANYWHERE_WORDS.split())) | _WHAT_TOOLS_DO
@@ -760,7 +762,7 @@ better tool tools standard convention default preference favourite choice prefer
 wrong mind week month year today yesterday recently longer more time people everyone nobody company house stack
 runs works working built what about said say says told out we're it's that's isn't there's which when something
 like change plan again still already land shop pinned settled final decision agreed picked take took taken go
-going goes went stays remain fan expects noted
+going goes went stays remain fan expects noted cut over night ended swapping way
 """
 _SAID_OF_CHOICES = frozenset(map(_stem, _SAID_OF_CHOICES_WORDS.split()))
 
@@ -809,8 +811,10 @@ def _matching(pattern: str, plain: str, tools: frozenset[str]) -> frozenset[str]
 
 #: What a statement turns to, and what it turns away from, by the words right beside it.
 _ENTERS = (
-    r"(?:换成|换上|改成|改用|换到|转到|接替它?的?是|取而代之的是|现在(?:都)?用?"
+    r"(?:换成|换上|改成|改用|换到|转到|[切迁]到|迁移到|\b(?:switch|migrate|move) ?到"
+    r"|接替它?的?是|取而代之的是|现在(?:都)?用?"
     r"|\b(?:(?:moved|switched|migrated|changed|converted|over|back|on|went|going|from \S+) to|with|it's|that's"
+    r"|swap(?:s|ped|ping)? \S+ for"
     r"|take|choose|favour of|favor of|replaced by|superseded by|we're on|here comes)(?: now)?)\s*{tool}\b"
     r"|\b{tool}\s*(?:(?:is|are) in\b|(?:took|takes|taken) (?:charge|its place|the place)"
     r"|replaces\b|replaced (?!by\b)|接替|接手|上位|顶上)"
@@ -820,12 +824,13 @@ _LEAVES = (
     r"|leaving|retired|removed|away from"
     r"|no more|no longer|off|(?:rid|out|sick|tired|think|instead) of|(?:goodbye|farewell|bye) to|about|instead-of"
     r"|using|used|scrap|scratch|scrapped|done with|through with|gave up on|given up on|giving up|moved on from"
-    r"|away with|swapped|remark about|we said|i said|i told you|reverted from)"
+    r"|away with|swap(?:s|ped|ping)?|remark about|we said|i said|i told you|reverted from)"
     r"|从|把|(?:代替|替代|取代|替换|弃用|淘汰|放弃|废弃|停用|忘掉|忘了|刚才说|之前说)(?:了|掉|的)?)\s*{tool}\b"
     r"|\b{tool}\s*(?:(?:is|was|has been|turned|got|are)\b[\w ]{{0,20}}\b(?:gone|out|history|deprecated"
     r"|dropped|dead|retired|banned"
     r"|removed|badly|over|ended|replaced|outdated|obsolete)|dont|不用了|作废|弃用|淘汰|已经不用|去掉|不能用|早就"
     r"|(?:is|are|was|were) no longer|(?:any ?more|support|setup|days|goes away|did not work|didnt work|→|=>|->)"
     r"|(?:已经?)?(?:下线|废弃|停用|退役|被换|不再)|不 ?support|(?:已经 ?)?deprecated|(?:太|不)\S{{1,3}}，"
-    r"|(?:全)?换成|换掉)"
+    r"|(?:全)?换成|换掉|(?:已经?|都|全部?|这周|昨晚|正式)*(?:[切迁]到|迁移到|切换到|退役)"
+    r"|(?:的?代码)? ?(?:都)? ?会 ?(?:remove|删|移除|去掉))"
 )

@@ -285,6 +285,9 @@ def test_choices_in_other_places_or_of_the_same_tool_stand_beside_each_other(one
         ("uv for everything but the demo, which has conda", "we're off uv and on poetry now"),
         ("我们一直都用 yarn", "yarn 换成 pnpm 了"),
         ("whenever I save it flickers - I'm happier with yarn", "we swapped yarn for pnpm"),
+        ("for all of these we take bun and not yarn", "we ended up swapping bun for npm"),
+        ("stick to pytest for this billing repo, nobody can install nose", "pytest 已全部切到 unittest"),
+        ("the team's notebooks expect mocha rather than ava", "we cut over from mocha to jest last night"),
     ],
 )
 def test_announced_switch_ends_what_was_said_of_the_old_tool(old: str, new: str) -> None:
