@@ -45,6 +45,7 @@ class Browsing(Struct, frozen=True, kw_only=True, dict=True):
 
     def runs_over(self) -> bool:
         """Whether the page is wider than the window, so that one has to scroll sideways."""
+        self.page.wait_for_load_state()  # with its style
         wider: bool = self.page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
         return wider
 
