@@ -301,7 +301,7 @@ KNOWN_TOOLS = frozenset(FAMILY_OF)
 _STOP_WORDS = """
 a an the to of and or but so as at by it its is are be been am was were will would shall should must need
 needs have has had do does did done we i you your my our us me they their them he she this that these those
-there here thsi tihs please always ever from now on going forward henceforth remember keep mind make sure ensure just
+there here please always ever from now on going forward henceforth remember keep mind make sure ensure just
 also then very really generally usually everything every each all any some project projects repo repos
 repository codebase thing way whenever use uses used using prefer prefers preferred like likes want wants
 rather run runs running execute with if can could may might default only thank thanks future time times let
