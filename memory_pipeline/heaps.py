@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -27,12 +28,39 @@ def share_heaps() -> bool:
     return bool(set_option(_MOST_HEAPS, 2))
 
 
+class _Collecting:
+    """How often Python looks for cycles, while any work of the program wants it seldom."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._wanting = 0
+        self._usual = gc.get_threshold()
+
+    def begin(self) -> None:
+        with self._lock:
+            if not self._wanting:
+                self._usual = gc.get_threshold()
+                gc.set_threshold(_NEW_OBJECTS, *self._usual[1:])
+            self._wanting += 1
+
+    def end(self) -> None:
+        with self._lock:
+            self._wanting -= 1
+            if not self._wanting:
+                gc.set_threshold(*self._usual)
+
+
+_COLLECTING = _Collecting()
+
+
 @contextmanager
 def seldom_collecting() -> Iterator[None]:
-    """Look for cycles more seldom meanwhile: reading a log makes thousands of small records, and no cycles."""
-    before = gc.get_threshold()
-    gc.set_threshold(_NEW_OBJECTS, *before[1:])
+    """Look for cycles more seldom meanwhile: reading a log makes thousands of small records, and no cycles.
+
+    Several threads may ask for it at once; when the last of them is done, all is as it was before the first.
+    """
+    _COLLECTING.begin()
     try:
         yield
     finally:
-        gc.set_threshold(*before)
+        _COLLECTING.end()
