@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import heapq
-from collections.abc import Iterable
-from itertools import islice
+from collections.abc import Collection, Iterable
+from functools import lru_cache
+from itertools import chain, islice
+from typing import Final, Protocol
+
+from msgspec import Struct
 
 from memory_pipeline.likeness import close_keys, signature
+
+#: Raised whenever a statement gets other keys, so that stored ones are made anew.
+KEYS_VERSION: Final = 1
 
 #: No more than so many are worth a closer look: what says the same, or the opposite, shares nearly every word.
 _MOST_NEAR = 64
@@ -14,63 +22,116 @@ _MOST_NEAR = 64
 _COMMON_FROM = 200
 
 
+class StoredKeys(Protocol):
+    """Statements that are kept elsewhere, by their keys (see ``keys_of``)."""
+
+    def under(self, key: int, *, most: int) -> list[str]:
+        """Return what is kept under a key, in one order, at most so many."""
+        ...
+
+    def among(self, key: int, names: Collection[str]) -> list[str]:
+        """Return which of these are kept under a key."""
+        ...
+
+
 class StatementIndex:
-    """An index of statements within scopes, each under a key of the caller's. A key may have several statements.
+    """An index of statements within scopes, each under a name of the caller's. A name may have several statements.
 
     What may be the same, or contradict, is found by all of its words but one, however alike the others are: of
     thousands that share all words but a name, none is looked at for that. What is merely like is found by rarer words.
     """
 
-    def __init__(self) -> None:
-        self._keys_of: dict[tuple[str, str], dict[str, None]] = {}
-        self._close: dict[tuple[str, object], dict[str, None]] = {}
-        # Taken in when their scope is first asked for: of many projects, a run looks at those where something was said.
-        self._waiting: dict[str, list[tuple[str, str]]] = {}
+    def __init__(self, stored: StoredKeys | None = None) -> None:
+        """Begin with none, or with what is ``stored``."""
+        self._stored = stored
+        self._put: dict[int, dict[str, None]] = {}
 
-    def put(self, key: str, scope: str, statement: str) -> None:
+    def put(self, name: str, scope: str, statement: str) -> None:
         """Make a statement findable."""
-        self._waiting.setdefault(scope, []).append((key, statement))
-
-    def _take_in(self, scope: str) -> None:
-        for key, statement in self._waiting.pop(scope, ()):
-            for word in signature(statement):
-                self._keys_of.setdefault((scope, word), {})[key] = None
-            for close in close_keys(statement).kept_under:
-                self._close.setdefault((scope, close), {})[key] = None
+        for key in keys_of(scope, statement):
+            self._put.setdefault(key, {})[name] = None
 
     def close(self, scope: str, statement: str) -> list[str]:
-        """Return the keys of the statements that may be the same, or contradict, but for one word: at most 64."""
-        self._take_in(scope)
+        """Return the names of the statements that may be the same, or contradict, but for one word: at most 64."""
         found: dict[str, None] = {}
-        for close in close_keys(statement).looked_up:
-            found.update(dict.fromkeys(islice(self._close.get((scope, close), ()), _MOST_NEAR)))
+        for key in _keys(scope, statement).looked_up:
+            found.update(dict.fromkeys(islice(self._under(key, _MOST_NEAR), _MOST_NEAR)))
         return sorted(found)[:_MOST_NEAR]
 
     def near(self, scope: str, statement: str) -> list[str]:
-        """Return the keys of the statements of a scope that share words with this one.
+        """Return the names of the statements of a scope that share words with this one.
 
         First come those that may be the same or contradict but for one word, then those that share the most words, and
-        the rarest, then by key; at most 64. Two statements that say the same, or contradict each other, share at least
+        the rarest, then by name; at most 64. Two statements that say the same, or contradict each other, share at least
         one word: see likeness.signature.
         """
         close = self.close(scope, statement)
         room = _MOST_NEAR - len(close)
         shares = self._sharing(scope, statement)
-        for key in close:
-            shares.pop(key, None)
-        return close + heapq.nsmallest(room, shares, key=lambda key: (-shares[key], key))
+        for name in close:
+            shares.pop(name, None)
+        return close + heapq.nsmallest(room, shares, key=lambda name: (-shares[name], name))
 
     def _sharing(self, scope: str, statement: str) -> dict[str, float]:
-        words = sorted(signature(statement))  # in one order, since sums of fractions depend on it
-        found = [keys for word in words if (keys := self._keys_of.get((scope, word)))]
+        found = {
+            key: dict.fromkeys(islice(self._under(key, _COMMON_FROM + 1), _COMMON_FROM + 1))
+            for key in _keys(scope, statement).words
+        }
         shares: dict[str, float] = {}
-        for keys in sorted(found, key=len):
-            weight = 1 / len(keys)
-            looked_at: Iterable[str] = keys
-            if len(keys) > _COMMON_FROM:
+        for key, names in sorted(found.items(), key=lambda pair: len(pair[1])):
+            if not names:
+                continue
+            looked_at: Iterable[str] = names
+            if len(names) > _COMMON_FROM:
                 # Whoever shares only common words is hardly a candidate, but each may add to what one shares.
                 enough = len(shares) >= _MOST_NEAR
-                looked_at = [key for key in shares if key in keys] if enough else [*islice(keys, _COMMON_FROM)]
-            for key in looked_at:
-                shares[key] = shares.get(key, 0.0) + weight
+                looked_at = self._among(key, shares) if enough else islice(names, _COMMON_FROM)
+            for name in looked_at:
+                shares[name] = shares.get(name, 0.0) + 1 / len(names)
         return shares
+
+    def _under(self, key: int, most: int) -> Iterable[str]:
+        stored = self._stored.under(key, most=most) if self._stored is not None else ()
+        return chain(self._put.get(key, ()), stored)
+
+    def _among(self, key: int, names: Collection[str]) -> Collection[str]:
+        stored = self._stored.among(key, names) if self._stored is not None else ()
+        return {name for name in self._put.get(key, ()) if name in names}.union(stored)
+
+
+class _Keys(Struct, frozen=True, kw_only=True):
+    """The keys of a statement within its scope."""
+
+    words: tuple[int, ...]
+    kept_under: tuple[int, ...]  # forms in which it differs from a close one, beside the words
+    looked_up: tuple[int, ...]
+
+
+def keys_of(scope: str, statement: str) -> frozenset[int]:
+    """Return the keys under which a statement is kept, the same on every machine: numbers of 63 bits."""
+    keys = _keys(scope, statement)
+    return frozenset((*keys.words, *keys.kept_under))
+
+
+@lru_cache(maxsize=1 << 12)
+def _keys(scope: str, statement: str) -> _Keys:
+    within = hashlib.blake2b(scope.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    close = close_keys(statement)
+    return _Keys(
+        # In one order, since sums of fractions depend on it.
+        words=tuple(_number(within, ("word", word)) for word in sorted(signature(statement))),
+        kept_under=tuple(_number(within, key) for key in close.kept_under),
+        looked_up=tuple(_number(within, key) for key in close.looked_up),
+    )
+
+
+def _number(within: bytes, key: object) -> int:
+    written = repr(_in_order(key)).encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(written, digest_size=8, key=within).digest(), "big") >> 1
+
+
+def _in_order(key: object) -> object:
+    """A key in which sets stand in order, so that it is written alike in every process."""
+    if isinstance(key, frozenset):
+        return sorted(key)
+    return tuple(map(_in_order, key)) if isinstance(key, tuple) else key

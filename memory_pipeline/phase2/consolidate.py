@@ -41,12 +41,13 @@ from memory_pipeline.phase2.deeds import Deed
 from memory_pipeline.phase2.edits import edits_of, notes_in
 from memory_pipeline.phase2.erase import erase_found, find_forgotten
 from memory_pipeline.phase2.hand import Hand
+from memory_pipeline.phase2.known import KnownEntries, KnownMemories, StoredArchive
 from memory_pipeline.phase2.layout import MEMORY_FILE, SUMMARY_FILE, lay_out
 from memory_pipeline.phase2.merging import carry_out_merges
 from memory_pipeline.phase2.operations import MemoryBook, undone_key
 from memory_pipeline.phase2.owner import mark_owner
 from memory_pipeline.phase2.places import OnStep, places_below, workspace_lock_path
-from memory_pipeline.phase2.placing import FormerWording
+from memory_pipeline.phase2.placing import FormerWording, Shelves
 from memory_pipeline.phase2.publish import (
     Publication,
     check,
@@ -60,7 +61,7 @@ from memory_pipeline.phase2.publish import (
 )
 from memory_pipeline.phase2.rebuilt import published_at
 from memory_pipeline.phase2.render import RENDERER_VERSION, as_bytes, render_handbook, render_summary
-from memory_pipeline.phase2.undo import entries_before, undo_in
+from memory_pipeline.phase2.undo import undo_in
 from memory_pipeline.records import (
     USER_SCOPE,
     Agent,
@@ -77,7 +78,7 @@ from memory_pipeline.rollouts.paths import plain_path
 from memory_pipeline.rollouts.reading import OwnFolders
 from memory_pipeline.rollouts.scope import scope_of
 from memory_pipeline.settings import in_force_now
-from memory_pipeline.store.memories import LastConsolidation
+from memory_pipeline.store.memories import LastConsolidation, ToJudge
 from memory_pipeline.store.store import Store
 from memory_pipeline.tombstones import TombstoneFolder
 
@@ -99,6 +100,8 @@ class _Plan(Struct, frozen=True, kw_only=True):
     unused: frozenset[str]  # scopes of which memory_summary.md says nothing
     waiting: set[str]  # entries looked at for the first time that contradict what only a person can settle
     set_aside: frozenset[str]  # entries that a model would not have placed before a person looked at them
+    judged: ToJudge | None  # memories that were judged anew; None where none were
+    still_to_judge: frozenset[str]  # those of them that are to be judged again
     is_new: bool  # an entry was looked at for the first time
     done: frozenset[str]  # records of the journal that were taken in
     merged: frozenset[str]  # proposals about memories that were carried out
@@ -164,7 +167,7 @@ class Consolidation:
         if self._store.memories.last_consolidation() is None:
             # Nothing was published yet, or the database is being rebuilt: then what is published must not be emptied.
             return Phase2Counts(outcome=Phase2Outcome.NO_INPUTS)
-        book = self._book(self._store.memories.every(), [])
+        book = self._book([])
         plan = self._lay_out(book, kind=ConsolidationKind.FORGET, done=frozenset(), must_publish=True)
         return self._consolidate(plan, self._store.memories.last_consolidation(), [])
 
@@ -205,6 +208,8 @@ class Consolidation:
             plan = self._plan(kind, self._hand.deeds(), must_publish=False)
         if not plan.selection and not plan.book.memories:
             return Phase2Counts(outcome=Phase2Outcome.NO_INPUTS, problems=tuple(notes))
+        if plan.has_nothing_to_do and plan.judged is not None:
+            self._store.memories.note_judged(plan.judged, still_to_judge=plan.still_to_judge)
         # What the rules keep back is shown to the model once, even where nothing else differs.
         if plan.has_nothing_to_do and not (by_model and plan.waiting):
             return Phase2Counts(outcome=Phase2Outcome.NO_CHANGES, selected=len(plan.selection), problems=tuple(notes))
@@ -388,9 +393,7 @@ class Consolidation:
         """Let each memory that a consolidation changed, and nothing changed since, be as it was before."""
         notes = [*self._mend(), *self._leave_out_forgotten()]
         self._hand.write_down_edits(read_baseline(self._places.baseline), self._memory_file())
-        memories = self._store.memories.every()
-        rested_on = entries_before(self._store.memories, consolidation_id)
-        book = self._book(memories, list(self._store.extractions.standing_entries(rested_on).values()))
+        book = self._book([])
         left = undo_in(book, self._store.memories, consolidation_id)
         if left.changed_since:
             ids = ", ".join(left.changed_since)
@@ -421,22 +424,22 @@ class Consolidation:
         must_publish: bool,
         consult: Consult | None = None,
     ) -> _Plan:
-        memories = self._store.memories.every()
+        archive = StoredArchive(self._store.memories)
         is_run = kind is ConsolidationKind.RUN
         limit = self._config.phase2.max_candidates
         # A backlog larger than the selection is placed over several consolidations, so that everything has its turn.
         to_place = self._store.memories.threads_to_place(limit=limit) if is_run else []
         selected = self._store.extractions.select_ids(limit=limit) if is_run else []
         unplaced = self._store.memories.unplaced_entries(sorted({*selected, *to_place}))
-        book = self._book(memories, [*unplaced, *(deed.entry for deed in deeds if deed.entry is not None)])
+        book = self._book([*unplaced, *(deed.entry for deed in deeds if deed.entry is not None)])
         curated = curate(
             book,
+            self._shelves(book),
             unplaced,
-            self._store.memories.former_threads(),
+            archive,
             max_unused_days=self._config.phase2.max_unused_days if is_run else 0,
             now=self._clock.now(),
             deeds=deeds,
-            former_wordings=self._former_wordings(),
             consult=consult,
             approved=self._store.drafts.approved_by_person(),
         )
@@ -449,18 +452,25 @@ class Consolidation:
             merged=merged,
             waiting=waiting - book.placed,
             set_aside=curated.set_aside,
+            judged=archive.judged,
+            still_to_judge=curated.still_to_judge,
             is_new=bool(to_place),
             must_publish=must_publish,
         )
 
-    def _book(self, memories: Sequence[Memory], entries: Sequence[Entry]) -> MemoryBook:
-        placed = self._store.extractions.standing_entries(sorted({e for m in memories for e in m.entry_ids}))
+    def _book(self, entries: Sequence[Entry]) -> MemoryBook:
         return MemoryBook(
-            memories,
-            placed | {entry.entry_id: entry for entry in entries},
+            KnownMemories(self._store.memories),
+            KnownEntries(self._store.extractions, entries),
             now=self._clock.now(),
             undone=frozenset(undone_key(operation) for operation in self._store.memories.undone_operations()),
         )
+
+    def _shelves(self, book: MemoryBook) -> Shelves:
+        former = self._former_wordings()
+        unkept = [memory_id for memory_id, _, _ in self._store.memory_keys.unkept()]
+        memories = book.memories.several({**dict.fromkeys(unkept), **dict.fromkeys(former)})
+        return Shelves(memories, former, stored=self._store.memory_keys)
 
     def _former_wordings(self) -> dict[str, list[FormerWording]]:
         former: dict[str, list[FormerWording]] = {}
@@ -482,6 +492,8 @@ class Consolidation:
         merged: frozenset[str] = frozenset(),
         waiting: set[str] | None = None,
         set_aside: frozenset[str] = frozenset(),
+        judged: ToJudge | None = None,
+        still_to_judge: frozenset[str] = frozenset(),
         is_new: bool = False,
         undoes: int | None = None,
         must_publish: bool = False,
@@ -515,6 +527,8 @@ class Consolidation:
             unused=unused,
             waiting=waiting or set(),
             set_aside=set_aside,
+            judged=judged,
+            still_to_judge=still_to_judge,
             is_new=is_new,
             done=done,
             merged=merged,
@@ -564,6 +578,8 @@ class Consolidation:
                 flagged=plan.set_aside,
                 journal_records=plan.done,
                 merged=plan.merged,
+                judged=plan.judged,
+                still_to_judge=plan.still_to_judge,
                 now=self._clock.now(),
             ):
                 discard_staged(self._places)

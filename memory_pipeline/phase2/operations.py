@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from functools import cached_property
 
 from msgspec.structs import replace
 
 from memory_pipeline.entries import Said, is_persons_word, said, said_at, states_persons_word
 from memory_pipeline.grounding import ungrounded
 from memory_pipeline.likeness import contradicts
+from memory_pipeline.phase2.known import KnownEntries, Overlaid
 from memory_pipeline.phase2.leash import (
     MOST_RETIRED_SHARE,
     fault_of_company,
@@ -20,6 +22,7 @@ from memory_pipeline.phase2.leash import (
     wording_of,
 )
 from memory_pipeline.records import (
+    STATED_KINDS,
     Actor,
     Change,
     Entry,
@@ -49,7 +52,7 @@ class MemoryBook:
 
     def __init__(
         self,
-        memories: Iterable[Memory],
+        memories: Mapping[str, Memory],
         entries: Mapping[str, Entry],
         *,
         now: float,
@@ -60,20 +63,17 @@ class MemoryBook:
 
         ``undone`` are the operations that the person undid (see undone_key).
         """
-        self._memories = {memory.memory_id: memory for memory in memories}
-        self._entries = dict(entries)
+        self._memories = Overlaid(memories)
+        self._entries = entries
         self._now = now
         self._undone = undone
         self._most_operations = most_operations
         self.changes: list[Change] = []
         self.placements: list[tuple[str, str]] = []
         self.removals: list[tuple[str, str]] = []
-        self._changed: dict[str, None] = {}
-        told = sum(memory.status is MemoryStatus.ACTIVE for memory in self._memories.values())
-        self._model_may_retire = max(1, int(told * MOST_RETIRED_SHARE))
 
     @property
-    def memories(self) -> Mapping[str, Memory]:
+    def memories(self) -> Overlaid:
         """All memories by id."""
         return self._memories
 
@@ -85,7 +85,7 @@ class MemoryBook:
     @property
     def changed(self) -> list[Memory]:
         """The memories that an operation added or changed, in the order of the first change."""
-        return [self._memories[memory_id] for memory_id in self._changed]
+        return list(self._memories.laid_over.values())
 
     @property
     def placed(self) -> frozenset[str]:
@@ -94,6 +94,8 @@ class MemoryBook:
 
     def entries_of(self, memory: Memory) -> list[Entry]:
         """Return the entries of a memory that still stand, in the order in which they joined."""
+        if isinstance(self._entries, KnownEntries):
+            self._entries.read(memory.entry_ids)
         return [self._entries[entry_id] for entry_id in memory.entry_ids if entry_id in self._entries]
 
     def apply(self, operation: Operation) -> str | None:
@@ -286,6 +288,14 @@ class MemoryBook:
     def _holder_of(self, entry: Entry) -> str | None:
         return next((one.memory_id for one in self._memories.values() if entry.entry_id in one.entry_ids), None)
 
+    @cached_property
+    def _model_may_retire(self) -> int:
+        """How many a model may retire: a share of those that were told before any change."""
+        before = {change.operation.memory_id: change.before for change in reversed(self.changes)}
+        known = (before.get(memory_id, memory) for memory_id, memory in self._memories.items())
+        told = sum(memory is not None and memory.status is MemoryStatus.ACTIVE for memory in known)
+        return max(1, int(told * MOST_RETIRED_SHARE))
+
     def _retired_by_model(self) -> int:
         return sum(
             change.operation.kind is OperationKind.RETIRE and change.operation.actor is Actor.MODEL
@@ -296,7 +306,7 @@ class MemoryBook:
 
     def is_persons_word(self, memory: Memory) -> bool:
         """Whether a memory says what a person stated, and does not only come from an assistant or a tool."""
-        return states_persons_word(memory.kind, self.entries_of(memory))
+        return memory.kind in STATED_KINDS or states_persons_word(memory.kind, self.entries_of(memory))
 
     def newest_word(self, memory: Memory) -> Said:
         """Return when a memory was last said, as far as its entries still stand; of a person's word, by them."""
@@ -375,8 +385,7 @@ class MemoryBook:
         return tuple(entry_id for entry_id in memory.entry_ids if entry_id in self._entries)
 
     def _put(self, memory: Memory) -> None:
-        self._memories[memory.memory_id] = memory
-        self._changed[memory.memory_id] = None
+        self._memories.put(memory)
 
 
 def undone_key(operation: Operation) -> Undone:

@@ -10,7 +10,8 @@ from memory_pipeline.clock import iso_date
 from memory_pipeline.contradiction import contradict_in_place, stands_against
 from memory_pipeline.entries import are_of_one_family, goal_of, have_one_goal, is_persons_word, said_at
 from memory_pipeline.likeness import likeness, same_condition, same_statement
-from memory_pipeline.nearness import StatementIndex
+from memory_pipeline.nearness import StatementIndex, StoredKeys
+from memory_pipeline.phase2.known import Overlaid
 from memory_pipeline.phase2.operations import MemoryBook, memory_id_of
 from memory_pipeline.records import Actor, Entry, Memory, MemoryStatus, Operation, OperationKind
 
@@ -30,9 +31,14 @@ class Shelves:
     """The memories by what they are about, so that an entry is compared with the few that could be like it."""
 
     def __init__(
-        self, memories: Iterable[Memory], former_wordings: Mapping[str, Sequence[FormerWording]] | None = None
+        self,
+        memories: Iterable[Memory],
+        former_wordings: Mapping[str, Sequence[FormerWording]] | None = None,
+        *,
+        stored: StoredKeys | None = None,
     ) -> None:
-        self._index = StatementIndex()
+        """Take the memories that are not among what is ``stored``, and how any of them were worded before."""
+        self._index = StatementIndex(stored)
         self._former = former_wordings or {}
         for memory in memories:
             self.put(memory)
@@ -43,9 +49,9 @@ class Shelves:
         for wording in self._former.get(memory.memory_id, ()):
             self._index.put(memory.memory_id, memory.scope, wording.statement)
 
-    def near(self, told: Entry | Memory, memories: Mapping[str, Memory]) -> list[Memory]:
+    def near(self, told: Entry | Memory, memories: Overlaid) -> list[Memory]:
         """Return the memories of the same scope that share a word that counts, most alike first."""
-        near = [memories[memory_id] for memory_id in self._index.near(told.scope, told.statement)]
+        near = memories.several(self._index.near(told.scope, told.statement))
         return sorted(near, key=lambda memory: (-likeness(memory.statement, told.statement), memory.memory_id))
 
     def says_the_same(self, memory: Memory, entry: Entry) -> bool:
@@ -159,10 +165,13 @@ def settle(book: MemoryBook, memory_id: str, shelves: Shelves) -> None:
             _supersede(book, rival, memory)
 
 
-def settle_goals(book: MemoryBook) -> None:
-    """Let the newest result of submitted tasks with one goal stand; should it go, the one before it stands again."""
+def settle_goals(book: MemoryBook, memories: Iterable[Memory]) -> None:
+    """Let the newest result of submitted tasks with one goal stand; should it go, the one before it stands again.
+
+    ``memories`` hold every result of the scopes that they are of.
+    """
     goals: dict[tuple[str, str], list[Memory]] = {}
-    for memory in book.memories.values():
+    for memory in memories:
         goal = goal_of(memory.thread_ids, memory.condition)
         if goal is not None and memory.entry_ids and memory.status is not MemoryStatus.RETIRED:
             goals.setdefault((memory.scope, goal), []).append(memory)
@@ -197,8 +206,8 @@ def _rivals(book: MemoryBook, memory: Memory, shelves: Shelves) -> list[Memory]:
         for other in {near.memory_id: near for near in _near_or_linked(book, memory, shelves)}.values()
         if other.memory_id != memory.memory_id
         and other.entry_ids
-        and book.is_persons_word(other)
         and (other.memory_id == memory.superseded_by or contradict_in_place(other, memory))
+        and book.is_persons_word(other)
     ]
 
 

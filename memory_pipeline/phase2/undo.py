@@ -20,10 +20,7 @@ class LeftAlone(Struct, frozen=True, kw_only=True):
 
 
 def undo_in(book: MemoryBook, history: Memories, consolidation_id: int) -> LeftAlone:
-    """Revert in the book what a consolidation did; returns what must be left as it is.
-
-    The book must know the entries that the memories rested on before (see entries_before).
-    """
+    """Revert in the book what a consolidation did; returns what must be left as it is."""
     first: dict[str, AppliedOperation] = {}
     for applied in history.operations_in(consolidation_id):
         first.setdefault(applied.operation.memory_id, applied)
@@ -47,12 +44,6 @@ def undo_in(book: MemoryBook, history: Memories, consolidation_id: int) -> LeftA
         else:
             book.revert(memory_id, image, reason=f"consolidation {consolidation_id} was undone")
     return LeftAlone(changed_since=changed_since, unknown_before=unknown_before, without_evidence=without_evidence)
-
-
-def entries_before(history: Memories, consolidation_id: int) -> list[str]:
-    """Return the ids of the entries on which the memories of a consolidation rested before it."""
-    images = (applied.before for applied in history.operations_in(consolidation_id))
-    return sorted({entry_id for image in images if image is not None for entry_id in image.entry_ids})
 
 
 def _is_told(image: Memory) -> bool:

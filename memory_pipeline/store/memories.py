@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 import orjson
 from msgspec import Struct
 
 from memory_pipeline.clock import LONGEST_WAIT_SECONDS
 from memory_pipeline.records import (
+    STATED_KINDS,
+    TASK_THREAD_PREFIX,
     Actor,
     AppliedOperation,
     Change,
@@ -25,6 +27,7 @@ from memory_pipeline.records import (
 )
 from memory_pipeline.store.connection import immediate
 from memory_pipeline.store.extractions import NOT_BY_HAND, PASSED, STANDING, read_entries
+from memory_pipeline.store.keys import keep_keys
 from memory_pipeline.store.search import index_stale
 from memory_pipeline.store.usage import count_waiting_uses
 
@@ -47,6 +50,13 @@ class LastConsolidation(Struct, frozen=True, kw_only=True):
     failures: int  # in a row, this one included
     retry_at: float | None
     error: str | None
+
+
+class ToJudge(Struct, frozen=True, kw_only=True):
+    """The memories that changed, or whose evidence did, since a consolidation last judged what stands."""
+
+    memory_ids: frozenset[str]  # also of such as are gone
+    newest_mark: int  # of what changed later, the marks are greater
 
 
 class Memories:
@@ -130,6 +140,20 @@ class Memories:
         )
         return [row["thread_id"] for row in rows]
 
+    def to_judge(self) -> ToJudge:
+        """Return the memories that are to be judged anew."""
+        rows = self._connect().execute("SELECT mark, memory_id FROM memories_to_judge").fetchall()
+        return ToJudge(
+            memory_ids=frozenset(row["memory_id"] for row in rows),
+            newest_mark=max((row["mark"] for row in rows), default=0),
+        )
+
+    def note_judged(self, judged: ToJudge, *, still_to_judge: Collection[str] = ()) -> None:
+        """Note that memories were judged, and nothing came of it."""
+        if judged.memory_ids - frozenset(still_to_judge):
+            with immediate(self._connect()) as connection:
+                _have_judged_all_but(connection, {*_marked_since(connection, judged), *still_to_judge})
+
     def mark_waiting(self, entry_ids: Iterable[str]) -> None:
         """Note that entries were looked at and wait for a person."""
         with immediate(self._connect()) as connection:
@@ -161,14 +185,49 @@ class Memories:
         rows = self._connect().execute("SELECT entry_id FROM entries WHERE waits > 0")
         return frozenset(row["entry_id"] for row in rows)
 
-    def former_threads(self) -> dict[str, frozenset[str]]:
-        """Return, by memory, the threads of all entries that it ever rested on, withdrawn ones included."""
+    def former_threads(self, memory_ids: Collection[str]) -> dict[str, frozenset[str]]:
+        """Return, by memory, the threads of all entries that these ever rested on, withdrawn ones included."""
         threads: dict[str, set[str]] = {}
         for row in self._connect().execute(
-            "SELECT m.memory_id, e.thread_id FROM memory_entries AS m JOIN entries AS e ON e.entry_id = m.entry_id"
+            """
+            SELECT m.memory_id, e.thread_id FROM json_each(?) AS wanted
+            JOIN memory_entries AS m ON m.memory_id = wanted.value JOIN entries AS e ON e.entry_id = m.entry_id
+            """,
+            (orjson.dumps(list(memory_ids)).decode(),),
         ):
             threads.setdefault(row["memory_id"], set()).add(row["thread_id"])
         return {memory_id: frozenset(found) for memory_id, found in threads.items()}
+
+    def results_in(self, scope: str) -> list[str]:
+        """Return the ids of the memories of a scope that rest on submitted tasks, also those no longer told."""
+        rows = self._connect().execute(
+            """
+            SELECT DISTINCT m.memory_id FROM entries AS e JOIN memory_entries AS r ON r.entry_id = e.entry_id
+            JOIN memories AS m ON m.memory_id = r.memory_id
+            WHERE e.thread_id >= ? AND e.thread_id < ? AND m.scope = ?
+            """,
+            # From the prefix up to the first text behind all that begin with it, so that the index serves.
+            (TASK_THREAD_PREFIX, TASK_THREAD_PREFIX[:-1] + chr(ord(TASK_THREAD_PREFIX[-1]) + 1), scope),
+        )
+        return [row["memory_id"] for row in rows]
+
+    def unused_since(self, since: float) -> list[str]:
+        """Return the ids of what is told, is no kind that a person states, and nothing used or confirmed since."""
+        stated = ", ".join(f"'{kind}'" for kind in sorted(STATED_KINDS))
+        rows = self._connect().execute(
+            f"""
+            SELECT m.memory_id FROM memories AS m
+            LEFT JOIN usage AS u ON u.subject = 'memory' AND u.subject_id = m.memory_id
+            WHERE m.status = 'active' AND m.pinned = 0 AND m.kind NOT IN ({stated}) AND m.last_confirmed < ?
+                AND m.learned_at < ? AND coalesce(u.last_usage, 0) < ?
+            """,
+            (since, since, since),
+        )
+        return [row["memory_id"] for row in rows]
+
+    def count(self) -> int:
+        """Count the memories, also those no longer told."""
+        return int(self._connect().execute("SELECT count(*) FROM memories").fetchone()[0])
 
     def counts_by_status(self) -> dict[str, int]:
         """Count the memories by status."""
@@ -225,6 +284,8 @@ class Memories:
         flagged: Iterable[str] = (),
         journal_records: Iterable[str] = (),
         merged: Iterable[str] = (),
+        judged: ToJudge | None = None,
+        still_to_judge: Collection[str] = (),
         now: float,
     ) -> bool:
         """Apply all operations of a consolidation and mark it as being published; false when it was taken over.
@@ -232,7 +293,8 @@ class Memories:
         ``memories`` are the changed or new ones; ``placements`` pairs (memory, entry) that a memory newly rests on,
         ``removals`` those that it no longer rests on; ``waiting`` are entries that were looked at and wait for a
         person, ``flagged`` such that are not placed by themselves any more; ``journal_records`` are the person's deeds
-        that were taken in; ``merged`` the proposals about memories that were carried out.
+        that were taken in; ``merged`` the proposals about memories that were carried out. With ``judged``, these
+        memories and all changed ones were judged, but for those that are ``still_to_judge``.
         """
         with immediate(self._connect()) as connection:
             changed = connection.execute(
@@ -241,6 +303,7 @@ class Memories:
             )
             if changed.rowcount != 1:
                 return False
+            later = _marked_since(connection, judged) if judged is not None else []
             for memory in memories:
                 _store_memory(connection, memory)
             connection.executemany("DELETE FROM memory_entries WHERE memory_id = ? AND entry_id = ?", removals)
@@ -259,6 +322,9 @@ class Memories:
             _store_changes(connection, consolidation_id, changes, now)
             count_waiting_uses(connection, now=now)
             index_stale(connection)  # now, since whoever only looks at the database can't
+            keep_keys(connection)
+            if judged is not None:
+                _have_judged_all_but(connection, {*later, *still_to_judge})
             # Undone and redone: the one that is undone says by whom, and what it had undone itself holds again.
             connection.execute(
                 """
@@ -477,6 +543,19 @@ def _from_image(memory_id: str, image: str) -> Memory:
         memory_id=memory_id,
         supersedes=(),
         usage=Usage(),
+    )
+
+
+def _marked_since(connection: sqlite3.Connection, judged: ToJudge) -> list[str]:
+    """Return what changed while others were judged."""
+    rows = connection.execute("SELECT memory_id FROM memories_to_judge WHERE mark > ?", (judged.newest_mark,))
+    return [row["memory_id"] for row in rows]
+
+
+def _have_judged_all_but(connection: sqlite3.Connection, memory_ids: Collection[str]) -> None:
+    connection.execute("DELETE FROM memories_to_judge")
+    connection.executemany(
+        "INSERT INTO memories_to_judge (memory_id) VALUES (?)", [(memory_id,) for memory_id in sorted(memory_ids)]
     )
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database, Migrations
 
 #: How many steps there are; stands in ``PRAGMA user_version`` once all are applied.
-SCHEMA_VERSION = 14
+SCHEMA_VERSION = 15
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -100,6 +100,11 @@ def schema_steps() -> Migrations:
     @steps()
     def turns_and_looks(database: Database) -> None:
         for statement in _TURNS_AND_LOOKS:
+            database.execute(statement)
+
+    @steps()
+    def judged_anew(database: Database) -> None:
+        for statement in _judged_anew():
             database.execute(statement)
 
     return steps
@@ -647,6 +652,86 @@ _TURNS_AND_LOOKS = (
     "CREATE INDEX threads_without_remote ON threads (cwd, scope, has_remote) WHERE has_remote = 0",
     "CREATE INDEX threads_by_agent ON threads (agent)",
 )
+
+
+def _judged_anew() -> Iterable[str]:
+    # Memories that changed, or whose evidence did, since phase two last judged what stands. A change always gives a
+    # new mark, so that one that comes while phase two works is not taken for what it has seen.
+    yield """
+        CREATE TABLE memories_to_judge (
+            mark INTEGER PRIMARY KEY AUTOINCREMENT,
+            memory_id TEXT NOT NULL UNIQUE
+        ) STRICT
+    """
+    yield "INSERT INTO memories_to_judge (memory_id) SELECT memory_id FROM memories ORDER BY memory_id"
+    resting_on = "SELECT memory_id FROM memory_entries WHERE entry_id = {row}.entry_id"
+    resting_on_thread = """
+        SELECT DISTINCT m.memory_id FROM entries AS e JOIN memory_entries AS m ON m.entry_id = e.entry_id
+        WHERE e.thread_id = NEW.thread_id
+    """
+    worded = "kind, scope, condition, statement, status, superseded_by, reason, first_seen, last_confirmed"
+    for number, (event, changed) in enumerate(
+        (
+            ("INSERT ON memories", "SELECT NEW.memory_id"),
+            (f"UPDATE OF {worded} ON memories", "SELECT NEW.memory_id"),
+            ("DELETE ON memories", "SELECT OLD.memory_id"),
+            ("INSERT ON memory_entries", "SELECT NEW.memory_id"),
+            ("DELETE ON memory_entries", "SELECT OLD.memory_id"),
+            (
+                """UPDATE OF withdrawn_at, kind, scope ON entries WHEN OLD.withdrawn_at IS NOT NEW.withdrawn_at
+                OR OLD.kind <> NEW.kind OR OLD.scope <> NEW.scope""",
+                resting_on.format(row="NEW"),
+            ),
+            ("INSERT ON evidence", resting_on.format(row="NEW")),
+            ("UPDATE OF speaker, at, byte_start ON evidence", resting_on.format(row="NEW")),
+            ("DELETE ON evidence", resting_on.format(row="OLD")),
+            ("INSERT ON drafts", resting_on.format(row="NEW")),
+            ("UPDATE OF review_status ON drafts", resting_on.format(row="NEW")),
+            ("DELETE ON drafts", resting_on.format(row="OLD")),
+            (
+                """UPDATE OF gate, keeps_words ON threads
+                WHEN OLD.gate IS NOT NEW.gate OR OLD.keeps_words <> NEW.keeps_words""",
+                resting_on_thread,
+            ),
+        )
+    ):
+        yield f"""
+            CREATE TRIGGER judge_{number} AFTER {event}
+            BEGIN
+                DELETE FROM memories_to_judge WHERE memory_id IN ({changed});
+                INSERT INTO memories_to_judge (memory_id) {changed};
+            END
+        """
+    # Hashes of the words and forms of each statement within its scope: what may be like another is found by them.
+    yield """
+        CREATE TABLE memory_keys (
+            key INTEGER NOT NULL,
+            memory_id TEXT NOT NULL REFERENCES memories (memory_id) ON DELETE CASCADE,
+            PRIMARY KEY (key, memory_id)
+        ) STRICT, WITHOUT ROWID
+    """
+    yield "CREATE INDEX memory_keys_by_memory ON memory_keys (memory_id)"
+    # Memories whose keys are to be made anew, and how the others were made; at most one row.
+    yield "CREATE TABLE keys_stale (memory_id TEXT PRIMARY KEY) STRICT"
+    yield "INSERT INTO keys_stale SELECT memory_id FROM memories"
+    yield "CREATE TABLE keys_made (version INTEGER NOT NULL) STRICT"
+    # Not "OR IGNORE": in a trigger, the conflict clause of the statement that fires it holds instead.
+    for event, row in (
+        ("INSERT ON memories", "NEW"),
+        ("UPDATE OF scope, statement ON memories", "NEW"),
+        ("DELETE ON memories", "OLD"),
+    ):
+        condition = "EXISTS" if row == "OLD" else "NOT EXISTS"
+        stale = f"(SELECT 1 FROM keys_stale WHERE memory_id = {row}.memory_id)"
+        act = (
+            "DELETE FROM keys_stale WHERE memory_id = OLD.memory_id"
+            if row == "OLD"
+            else "INSERT INTO keys_stale VALUES (NEW.memory_id)"
+        )
+        yield f"""
+            CREATE TRIGGER keys_{event.split()[0].lower()} AFTER {event} WHEN {condition} {stale}
+            BEGIN {act}; END
+        """
 
 
 def _search_index() -> Iterable[str]:

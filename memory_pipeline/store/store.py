@@ -21,6 +21,7 @@ from memory_pipeline.store.imported import ImportedThreads
 from memory_pipeline.store.injections import Injections
 from memory_pipeline.store.jobs import Jobs
 from memory_pipeline.store.journal import JournalEntries
+from memory_pipeline.store.keys import MemoryKeys
 from memory_pipeline.store.ledger import Ledger
 from memory_pipeline.store.lineage import Lineage
 from memory_pipeline.store.memories import Memories
@@ -75,6 +76,7 @@ class Store:
         self.citations = Citations(self._connect)
         self.uses = Uses(self._connect)
         self.memories = Memories(self._connect)
+        self.memory_keys = MemoryKeys(self._connect)
         self.journal = JournalEntries(self._connect)
         self.imported = ImportedThreads(self._connect)
         self.submitted = SubmittedTasks(self._connect)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from memory_pipeline.config import Config, Phase1Config, Phase2Config
 from memory_pipeline.llm.port import ToolModel
 from memory_pipeline.phase2.curators.rules import curate
 from memory_pipeline.phase2.operations import MemoryBook, new_memory
+from memory_pipeline.phase2.placing import Shelves
 from memory_pipeline.phase2.run import Phase2
 from memory_pipeline.raw_memory import render_raw_memory
 from memory_pipeline.records import (
@@ -195,15 +196,30 @@ class Shelf:
         """Consolidate once."""
         standing = [self._as_stored(item) for item in self.memories.values()]
         held = {entry_id for placed in self._placed.values() for entry_id in placed}
-        threads = {name: frozenset(self._threads[e] for e in placed) for name, placed in self._placed.items()}
-        book = MemoryBook(standing, self.entries, now=now)
+        book = MemoryBook({item.memory_id: item for item in standing}, dict(self.entries), now=now)
         unplaced = [item for entry_id, item in self.entries.items() if entry_id not in held]
-        curate(book, unplaced, threads, max_unused_days=self._max_unused_days, now=now)
+        curate(book, Shelves(standing), unplaced, self, max_unused_days=self._max_unused_days, now=now)
         for memory_id, entry_id in book.placements:
             self._placed.setdefault(memory_id, []).append(entry_id)
             self._threads[entry_id] = self.entries[entry_id].thread_id
         self.memories = dict(book.memories)
         return book.operations
+
+    def to_judge(self) -> frozenset[str]:
+        """All memories: nothing is noted of what changed."""
+        return frozenset(self.memories)
+
+    def former_threads(self, memory_ids: Collection[str]) -> Mapping[str, frozenset[str]]:
+        """The threads of all entries that these ever rested on."""
+        return {name: frozenset(self._threads[e] for e in self._placed[name]) for name in memory_ids}
+
+    def results_in(self, scope: str) -> Collection[str]:
+        """All memories of a scope."""
+        return [item.memory_id for item in self.memories.values() if item.scope == scope]
+
+    def unused_since(self, since: float) -> Collection[str]:
+        """All memories: when they were used is asked of each."""
+        return list(self.memories)
 
     def _as_stored(self, item: Memory) -> Memory:
         """A memory as the store gives it back: with the entries that still stand."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -15,7 +15,6 @@ from memory_pipeline.phase2.operations import MemoryBook
 from memory_pipeline.phase2.placing import (
     EVIDENCE_WITHDRAWN,
     UNUSED,
-    FormerWording,
     Shelves,
     add,
     add_approved,
@@ -44,17 +43,38 @@ class Curated(Struct, frozen=True, kw_only=True):
 
     done: frozenset[str]  # ids of the journal's records that are done with
     set_aside: frozenset[str] = frozenset()  # ids of entries that wait for a person because a model says so
+    still_to_judge: frozenset[str] = frozenset()  # ids of memories that something keeps from being as they should
+
+
+class Archive(Protocol):
+    """What of all that is stored must be looked at."""
+
+    def to_judge(self) -> frozenset[str]:
+        """Return the ids of the memories that changed, or whose evidence did, since they were last judged."""
+        ...
+
+    def former_threads(self, memory_ids: Collection[str]) -> Mapping[str, frozenset[str]]:
+        """Return, by memory, the threads of all entries that it ever rested on, withdrawn ones included."""
+        ...
+
+    def results_in(self, scope: str) -> Collection[str]:
+        """Return the ids of the memories of a scope that rest on submitted tasks."""
+        ...
+
+    def unused_since(self, since: float) -> Collection[str]:
+        """Return the ids of what is told, is no kind that a person states, and nothing used or confirmed since."""
+        ...
 
 
 def curate(
     book: MemoryBook,
+    shelves: Shelves,
     unplaced: Sequence[Entry],
-    former_threads: Mapping[str, frozenset[str]],
+    archive: Archive,
     *,
     max_unused_days: float,
     now: float,
     deeds: Sequence[Deed] = (),
-    former_wordings: Mapping[str, Sequence[FormerWording]] | None = None,
     consult: Consult | None = None,
     approved: frozenset[str] = frozenset(),
 ) -> Curated:
@@ -64,11 +84,13 @@ def curate(
     is judged last and the result does not depend on the order of reading. Where a model may be asked, it is asked in
     between: after all that is certain, before all that it leaves. What the person ``approved`` is certain, and takes
     the place of what it contradicts.
+
+    What neither changed nor rests on other evidence than when it was last judged is not judged again.
     """
-    shelves = Shelves(book.memories.values(), former_wordings)
+    to_judge = archive.to_judge()
     done = carry_out_deeds(book, deeds, shelves)
-    _restore_what_stands_again(book, shelves)
-    orphans = _Orphans(book.memories.values(), former_threads)
+    _restore_what_stands_again(book, to_judge, shelves)
+    orphans = _Orphans(_in_order(book, to_judge), archive)
     left = sorted(unplaced, key=said)
     set_aside: frozenset[str] = frozenset()
     if consult is not None:
@@ -77,7 +99,7 @@ def curate(
             for entry in left
             if not _place_for_certain(book, entry, shelves.near(entry, book.memories), shelves, orphans, approved)
         ]
-        _retire_without_evidence(book)
+        _retire_without_evidence(book, to_judge)
         set_aside = consult(book, left, shelves)
         taken = book.placed | set_aside
         left = [entry for entry in left if entry.entry_id not in taken]
@@ -86,22 +108,24 @@ def curate(
     # After a rebuild, a deed may be about a memory that has only just been learnt again.
     deeds_left = [deed for deed in deeds if deed.record.record_id not in done]
     done |= carry_out_deeds(book, deeds_left, shelves, is_last_chance=True)
-    _retire_without_evidence(book)
-    _settle_anew(book, shelves)
-    settle_goals(book)
-    _retire_unused(book, max_unused_days=max_unused_days, now=now)
-    return Curated(done=done, set_aside=set_aside)
+    _retire_without_evidence(book, to_judge)
+    _settle_anew(book, to_judge, shelves)
+    _settle_goals_anew(book, to_judge, archive)
+    if max_unused_days:
+        _retire_unused(book, archive, since=now - max_unused_days * DAY_SECONDS)
+    return Curated(done=done, set_aside=set_aside, still_to_judge=_still_to_judge(book, to_judge))
 
 
 class _Orphans:
     """Active memories that lost their evidence: the next reading of the same thread may say the same in other words."""
 
-    def __init__(self, memories: Iterable[Memory], former_threads: Mapping[str, frozenset[str]]) -> None:
+    def __init__(self, memories: Iterable[Memory], archive: Archive) -> None:
+        orphans = [one.memory_id for one in memories if one.status is MemoryStatus.ACTIVE and not one.entry_ids]
+        former_threads = archive.former_threads(orphans) if orphans else {}
         self._by_thread: dict[str, list[str]] = {}
-        for memory in memories:
-            if memory.status is MemoryStatus.ACTIVE and not memory.entry_ids:
-                for thread_id in former_threads.get(memory.memory_id, ()):
-                    self._by_thread.setdefault(thread_id, []).append(memory.memory_id)
+        for memory_id in orphans:
+            for thread_id in former_threads.get(memory_id, ()):
+                self._by_thread.setdefault(thread_id, []).append(memory_id)
 
     def adopt(self, entry: Entry, memories: Mapping[str, Memory]) -> Memory | None:
         """Return the orphan of the entry's thread that is most like it, and take it off the list."""
@@ -117,10 +141,14 @@ class _Orphans:
         return best[2] if best is not None and best[0] >= least else None
 
 
-def _restore_what_stands_again(book: MemoryBook, shelves: Shelves) -> None:
-    for memory in list(book.memories.values()):
-        if memory.status is MemoryStatus.RETIRED and memory.reason == EVIDENCE_WITHDRAWN and memory.entry_ids:
+def _restore_what_stands_again(book: MemoryBook, to_judge: Iterable[str], shelves: Shelves) -> None:
+    for memory in _in_order(book, to_judge):
+        if _stands_again(memory):
             restore(book, memory, shelves, reason="what it rests on stands again")
+
+
+def _stands_again(memory: Memory) -> bool:
+    return memory.status is MemoryStatus.RETIRED and memory.reason == EVIDENCE_WITHDRAWN and bool(memory.entry_ids)
 
 
 def _place(book: MemoryBook, entry: Entry, shelves: Shelves, orphans: _Orphans, approved: frozenset[str]) -> None:
@@ -168,35 +196,62 @@ def _place_for_certain(
     return False
 
 
-def _retire_without_evidence(book: MemoryBook) -> None:
-    for memory in list(book.memories.values()):
-        if memory.status is not MemoryStatus.RETIRED and not memory.entry_ids:
+def _retire_without_evidence(book: MemoryBook, to_judge: Iterable[str]) -> None:
+    for memory in _judged_or_changed(book, to_judge):
+        if _lacks_evidence(memory):
             book.apply(Operation(kind=OperationKind.RETIRE, memory_id=memory.memory_id, reason=EVIDENCE_WITHDRAWN))
 
 
-def _settle_anew(book: MemoryBook, shelves: Shelves) -> None:
+def _lacks_evidence(memory: Memory) -> bool:
+    return memory.status is not MemoryStatus.RETIRED and not memory.entry_ids
+
+
+def _settle_anew(book: MemoryBook, to_judge: Iterable[str], shelves: Shelves) -> None:
     """Judge again where entries were withdrawn or stand again, so that another statement is the newer one now."""
-    for memory in list(book.memories.values()):
-        if memory.entry_ids and book.newest_word(memory)[0] < memory.last_confirmed:
+    judged = _in_order(book, to_judge)
+    for memory in judged:
+        if memory.entry_ids:
             settle(book, memory.memory_id, shelves)
-    for memory in list(book.memories.values()):
+    # What gave way to any of these may stand again.
+    linked = [name for memory in _judged_or_changed(book, to_judge) for name in memory.supersedes]
+    for memory in _in_order(book, linked):
         if memory.entry_ids and memory.status is MemoryStatus.SUPERSEDED:
             settle(book, memory.memory_id, shelves)
 
 
-def _retire_unused(book: MemoryBook, *, max_unused_days: float, now: float) -> None:
+def _settle_goals_anew(book: MemoryBook, to_judge: Iterable[str], archive: Archive) -> None:
+    changed = _judged_or_changed(book, to_judge)
+    for scope in sorted({memory.scope for memory in changed if memory.condition}):
+        within = [memory.memory_id for memory in changed if memory.scope == scope]
+        settle_goals(book, _in_order(book, {*archive.results_in(scope), *within}))
+
+
+def _retire_unused(book: MemoryBook, archive: Archive, *, since: float) -> None:
     """Retire knowledge and failures that nothing used or confirmed for long; what a person stated does not age."""
-    if not max_unused_days:
-        return
-    for memory in list(book.memories.values()):
-        if memory.status is not MemoryStatus.ACTIVE or memory.pinned or book.is_persons_word(memory):
-            continue
+    changed = [memory.memory_id for memory in book.changed]
+    for memory in _in_order(book, {*archive.unused_since(since), *changed}):
         last = max(memory.last_confirmed, memory.learned_at, memory.usage.last_usage or 0.0)
-        if last < now - max_unused_days * DAY_SECONDS:
-            book.apply(
-                Operation(
-                    kind=OperationKind.RETIRE,
-                    memory_id=memory.memory_id,
-                    reason=f"{UNUSED} since {iso_date(last)}",
-                )
-            )
+        if memory.status is not MemoryStatus.ACTIVE or memory.pinned or last >= since or book.is_persons_word(memory):
+            continue
+        book.apply(
+            Operation(kind=OperationKind.RETIRE, memory_id=memory.memory_id, reason=f"{UNUSED} since {iso_date(last)}")
+        )
+
+
+def _still_to_judge(book: MemoryBook, to_judge: Iterable[str]) -> frozenset[str]:
+    """What could not be retired or told again now, and is tried again next time."""
+    return frozenset(
+        memory.memory_id
+        for memory in _judged_or_changed(book, to_judge)
+        if _lacks_evidence(memory) or _stands_again(memory)
+    )
+
+
+def _judged_or_changed(book: MemoryBook, to_judge: Iterable[str]) -> list[Memory]:
+    return _in_order(book, {*to_judge, *(memory.memory_id for memory in book.changed)})
+
+
+def _in_order(book: MemoryBook, memory_ids: Iterable[str]) -> list[Memory]:
+    """The memories of these ids that there are, by scope, kind, first seen and id."""
+    found = book.memories.several(memory_ids)
+    return sorted(found, key=lambda memory: (memory.scope, memory.kind, memory.first_seen, memory.memory_id))

@@ -112,14 +112,16 @@ def test_an_entry_joins_no_other_kind_condition_or_status() -> None:
 
 def _book(*entries: Entry, also: tuple[Entry, ...] = ()) -> MemoryBook:
     """Make a book with a memory for each entry, and further entries that none rests on."""
-    book = MemoryBook([], {item.entry_id: item for item in (*entries, *also)}, now=NOW)
+    book = MemoryBook({}, {item.entry_id: item for item in (*entries, *also)}, now=NOW)
     for item in entries:
         done = Operation(
             kind=OperationKind.ADD, memory_id=memory_id_of(item), entry_id=item.entry_id, reason="", actor=Actor.PERSON
         )
         assert book.apply(done) is None
     memories = [replace(one, by_hand=False) for one in book.memories.values()]
-    return MemoryBook(memories, {item.entry_id: item for item in (*entries, *also)}, now=NOW)
+    return MemoryBook(
+        {one.memory_id: one for one in memories}, {item.entry_id: item for item in (*entries, *also)}, now=NOW
+    )
 
 
 def _propose(kind: OperationKind, about: Entry, **fields: str) -> Operation:

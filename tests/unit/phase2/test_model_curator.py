@@ -608,7 +608,7 @@ def test_words_of_a_local_model_s_session_are_not_sent_to_a_remote_server(
     memories = world.store.memories.every()
     standing = world.store.extractions.standing_entries([e for m in memories for e in m.entry_ids])
     (new,) = world.store.extractions.entries("thread-b")
-    book = MemoryBook(memories, standing | {new.entry_id: new}, now=NOW)
+    book = MemoryBook({one.memory_id: one for one in memories}, standing | {new.entry_id: new}, now=NOW)
 
     def sight(providers: dict[str, str]) -> Sight:
         def find(thread_ids: object) -> dict[str, object]:

@@ -34,7 +34,7 @@ def book(*more: Entry) -> MemoryBook:
         BLOG,
         GONE,
     ]
-    return MemoryBook(memories, known, now=NOW)
+    return MemoryBook({one.memory_id: one for one in memories}, known, now=NOW)
 
 
 def operation(kind: OperationKind, about: Memory | str, **fields: Any) -> Operation:
@@ -154,7 +154,7 @@ def test_a_fact_that_the_person_told_is_their_word() -> None:
     """Knowledge that rests on nothing but the person's lines is protected like a preference."""
     told = learned("the port is 5433", speaker=Speaker.USER)
     seen = learned("the port is 5432")
-    shelf = MemoryBook([], {item.entry_id: item for item in (told, seen)}, now=NOW)
+    shelf = MemoryBook({}, {item.entry_id: item for item in (told, seen)}, now=NOW)
     for item in (told, seen):
         assert shelf.apply(operation(OperationKind.ADD, memory_id_of(item), entry_id=item.entry_id)) is None
     refusal = shelf.apply(operation(OperationKind.SUPERSEDE, memory_id_of(told), other_memory_id=memory_id_of(seen)))
@@ -196,7 +196,7 @@ def pinned_book(**fields: Any) -> MemoryBook:
         replace(TOOL_SAYS, entry_ids=(tool.entry_id,)),
     ]
     entries = {item.entry_id: item for item in (USE_UV, USE_UV_AGAIN, pip, tool, newer)}
-    return MemoryBook(memories, entries, now=NOW, **fields)
+    return MemoryBook({one.memory_id: one for one in memories}, entries, now=NOW, **fields)
 
 
 NEWER = entry("never mind pip", at=NOW - DAY, thread="thread-c")
@@ -265,7 +265,7 @@ def test_a_curator_may_word_a_memory_in_words_of_its_entries() -> None:
 def test_a_persons_own_wording_is_never_replaced_by_a_curator() -> None:
     """A newer reading joins it, but the words stay the person's."""
     mine = replace(UV, by_hand=True)
-    shelf = MemoryBook([mine], {USE_UV.entry_id: USE_UV, USE_UV_AGAIN.entry_id: USE_UV_AGAIN}, now=NOW)
+    shelf = MemoryBook({mine.memory_id: mine}, {USE_UV.entry_id: USE_UV, USE_UV_AGAIN.entry_id: USE_UV_AGAIN}, now=NOW)
     proposed = operation(OperationKind.REWORD, UV, entry_id=USE_UV_AGAIN.entry_id, **BY_MODEL)
     assert shelf.apply(proposed) == "would drop the person's own words"
     assert shelf.apply(operation(OperationKind.MERGE, UV, entry_id=USE_UV_AGAIN.entry_id, **BY_MODEL)) is None

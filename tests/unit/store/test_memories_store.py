@@ -89,7 +89,7 @@ def test_withdrawn_entries_carry_no_memory_but_are_remembered_as_its_past(store:
     store.jobs.set_gates({"a": Gate.DISABLED})
     (memory,) = store.memories.every()
     assert (memory.entry_ids, memory.thread_ids) == ((), ())
-    assert store.memories.former_threads() == {"m": frozenset({"a"})}
+    assert store.memories.former_threads(["m", "n"]) == {"m": frozenset({"a"})}
 
 
 def test_placed_entries_are_not_offered_again(store: Store) -> None:
