@@ -30,7 +30,7 @@ from memory_pipeline.mcp.arguments import (
 from memory_pipeline.mcp.quoting import answer_text, error_text, file_text, short_document
 from memory_pipeline.phase2.baseline import read_workspace_file
 from memory_pipeline.phase2.layout import MEMORY_FILE, SUMMARY_FILE
-from memory_pipeline.phase2.render import as_bytes, render_handbook
+from memory_pipeline.phase2.render import as_bytes, render_handbook, told_of
 from memory_pipeline.phase2.wording import condition_from, statement_from
 from memory_pipeline.recall.context import Asked, Context, check_thread_id, give_context
 from memory_pipeline.recall.here import scope_of_folder
@@ -428,7 +428,7 @@ class Answers:
             memories = [memory for memory in active if memory.scope in scopes]
             cited = store.extractions.get_selected(sorted({name for one in memories for name in one.thread_ids}))
         threads = {item.thread.thread_id: item for item in cited if item.thread.scope in scopes}
-        rendered = render_handbook(memories, threads, max_bytes=self._config.phase2.memory_max_bytes)
+        rendered = render_handbook(told_of(memories), threads, max_bytes=self._config.phase2.memory_max_bytes)
         return as_bytes(rendered).decode("utf-8", "replace")
 
     def _record_uses(self, used: Sequence[tuple[str, str]]) -> None:

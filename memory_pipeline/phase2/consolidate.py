@@ -42,7 +42,7 @@ from memory_pipeline.phase2.edits import edits_of, notes_in
 from memory_pipeline.phase2.erase import erase_found, find_forgotten
 from memory_pipeline.phase2.hand import Hand
 from memory_pipeline.phase2.known import KnownEntries, KnownMemories, StoredArchive
-from memory_pipeline.phase2.layout import MEMORY_FILE, SUMMARY_FILE, lay_out
+from memory_pipeline.phase2.layout import MEMORY_FILE, SUMMARY_FILE, lay_out, summary_path
 from memory_pipeline.phase2.merging import carry_out_merges
 from memory_pipeline.phase2.operations import MemoryBook, undone_key
 from memory_pipeline.phase2.owner import mark_owner
@@ -60,7 +60,8 @@ from memory_pipeline.phase2.publish import (
     sweep_temporary,
 )
 from memory_pipeline.phase2.rebuilt import published_at
-from memory_pipeline.phase2.render import RENDERER_VERSION, as_bytes, render_handbook, render_summary
+from memory_pipeline.phase2.render import RENDERER_VERSION, Told, as_bytes, render_handbook, render_summary
+from memory_pipeline.phase2.told import resting_in, told_in, told_scopes, told_threads
 from memory_pipeline.phase2.undo import undo_in
 from memory_pipeline.records import (
     USER_SCOPE,
@@ -69,7 +70,6 @@ from memory_pipeline.records import (
     ConsolidationKind,
     Entry,
     Memory,
-    MemoryStatus,
     Phase2Counts,
     Phase2Outcome,
     SelectedThread,
@@ -93,7 +93,7 @@ class _Plan(Struct, frozen=True, kw_only=True):
 
     selection: Sequence[SelectedThread]
     book: MemoryBook
-    threads: dict[str, SelectedThread]
+    cited: Sequence[SelectedThread]  # what the memories rest on beside that, without tasks
     inputs: dict[str, bytes]
     changes: dict[str, str]  # workspace path -> A, M or D
     settings: str
@@ -501,26 +501,26 @@ class Consolidation:
         """Say what the workspace would hold, and how that differs from what it held last."""
         # Only what memories rest on is laid out: an entry that could not be placed is labelled anew by the next review,
         # and what that says of it would change the files of a run that had nothing to do.
-        resting = frozenset(entry_id for memory in book.memories.values() for entry_id in memory.entry_ids)
-        selection = self._store.extractions.select(limit=self._config.phase2.max_candidates, among=resting)
-        active = _active(book)
-        cited = self._store.extractions.get_selected(sorted({t for m in active for t in m.thread_ids}), among=resting)
-        told = [item for item in cited if item.thread.agent is not Agent.JOURNAL]
-        inputs = lay_out(selection, told)
+        selection = self._store.extractions.select(limit=self._config.phase2.max_candidates, among=resting_in(book))
+        selected = {item.thread.thread_id for item in selection}
+        others = [name for name in told_threads(book, self._store.memories) if name not in selected]
+        cited = self._store.extractions.get_summaries(others)
+        cited = [item for item in cited if item.thread.agent is not Agent.JOURNAL]
+        inputs = lay_out(selection, cited)
         baseline = read_baseline(self._places.baseline)
-        unused = self._unused({USER_SCOPE, *(memory.scope for memory in active)})
+        unused = self._unused({USER_SCOPE, *told_scopes(book, self._store.memories)})
         settings = self._rendering_settings(unused)
         changes = _changes(inputs, baseline, self._places.workspace, settings)
         if must_publish:
             # The memories changed, and what was staged to show it is lost.
             changes.setdefault(MEMORY_FILE, "M")
-        taken_in = done | self._store.memories.taken_in()
         on_disk = self._memory_file()
         edits = {edit.edit_id for edit in edits_of(baseline, on_disk)}
+        taken_in = done | self._store.memories.taken_in() if edits else done
         return _Plan(
             selection=selection,
             book=book,
-            threads={item.thread.thread_id: item for item in (*selection, *told)},
+            cited=cited,
             inputs=inputs,
             changes=changes,
             settings=settings,
@@ -609,10 +609,11 @@ class Consolidation:
         )
 
     def _render(self, consolidation_id: int, plan: _Plan) -> Publication:
-        active = _active(plan.book)
         limits = self._config.phase2
-        handbook = render_handbook(active, plan.threads, max_bytes=limits.memory_max_bytes)
-        summary = render_summary(active, plan.threads, max_bytes=limits.summary_max_bytes, unused=plan.unused)
+        told = told_in(plan.book, self._store.memories, limits)
+        handbook = render_handbook(told, self._told_threads(told, plan), max_bytes=limits.memory_max_bytes)
+        threads = [item.thread for item in (*plan.selection, *plan.cited)]
+        summary = render_summary(told, threads, max_bytes=limits.summary_max_bytes, unused=plan.unused)
         return Publication(
             consolidation_id=consolidation_id,
             settings=plan.settings,
@@ -623,6 +624,16 @@ class Consolidation:
             notes=plan.notes,
             keeps_earlier=plan.kind is not ConsolidationKind.FORGET and not self._baseline_is_older(),
         )
+
+    def _told_threads(self, told: Told, plan: _Plan) -> dict[str, SelectedThread]:
+        """Return what the memories at hand rest on, by thread id, as far as the workspace will hold its summary."""
+        threads = {item.thread.thread_id: item for item in plan.selection}
+        missing = sorted({name for memory in told.memories for name in memory.thread_ids if name not in threads})
+        for item in self._store.extractions.get_selected(missing, among=resting_in(plan.book)):
+            # A thread that was read anew in this very moment has another summary by now: the next run shows it.
+            if summary_path(item) in plan.inputs:
+                threads[item.thread.thread_id] = item
+        return threads
 
     def _failed(
         self, consolidation_id: int, last: LastConsolidation | None, error: Exception, notes: list[str]
@@ -642,11 +653,6 @@ class Consolidation:
             discard_staged(self._places)
         logger.error("consolidation failed", extra={"action": "consolidate", "outcome": "failed", "reason": reason})
         return Phase2Counts(outcome=Phase2Outcome.FAILED, problems=(*notes, f"consolidation failed: {reason}"))
-
-
-def _active(book: MemoryBook) -> list[Memory]:
-    active = [memory for memory in book.memories.values() if memory.status is MemoryStatus.ACTIVE]
-    return sorted(active, key=lambda memory: (memory.scope, memory.first_seen, memory.memory_id))
 
 
 def _changes(inputs: dict[str, bytes], baseline: Baseline, workspace: Path, settings: str) -> dict[str, str]:

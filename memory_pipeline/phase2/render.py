@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -17,7 +18,9 @@ from memory_pipeline.records import (
     PROJECT_SCOPE_PREFIX,
     STATED_KINDS,
     USER_SCOPE,
+    Agent,
     EntryKind,
+    IndexedThread,
     Memory,
     SelectedThread,
     Task,
@@ -25,7 +28,7 @@ from memory_pipeline.records import (
 from memory_pipeline.statements import one_line
 
 #: Raised whenever the same memories render to other bytes, so that workspaces are rendered anew after an update.
-RENDERER_VERSION = 1
+RENDERER_VERSION = 2
 
 MOST_TASKS_SHOWN = 20
 MOST_KEYWORDS = 15
@@ -79,18 +82,45 @@ class _ShownTask(Struct, frozen=True, kw_only=True):
     item: SelectedThread
 
 
-def render_handbook(
-    memories: Sequence[Memory],
-    threads: Mapping[str, SelectedThread],
-    *,
-    max_bytes: int,
-) -> list[RenderedLine]:
+class Told(Struct, frozen=True, kw_only=True):
+    """The active memories, of which only so many are at hand as could stand in a file."""
+
+    memories: Sequence[Memory]  # the greatest worth first: at least all that MEMORY.md can hold
+    count: int  # of all
+    own: Sequence[Memory]  # those that hold everywhere: at least all that memory_summary.md can hold
+    own_count: int  # of all of these
+    last_said: Mapping[str, float]  # all scopes, and when the newest of each was said
+
+
+def told_of(memories: Sequence[Memory]) -> Told:
+    """Return active memories, all of which are at hand, as what is told."""
+    by_worth = sorted(memories, key=worth, reverse=True)
+    own = [memory for memory in by_worth if memory.scope == USER_SCOPE]
+    last_said: dict[str, float] = {}
+    for memory in memories:
+        last_said[memory.scope] = max(memory.last_confirmed, last_said.get(memory.scope, memory.last_confirmed))
+    return Told(memories=by_worth, count=len(by_worth), own=own, own_count=len(own), last_said=last_said)
+
+
+def what_can_fit(by_worth: Iterable[Memory], max_bytes: int) -> list[Memory]:
+    """Return the first of these memories, up to the last whose line may fit a file of so many bytes."""
+    fitting: list[Memory] = []
+    for memory in by_worth:
+        max_bytes -= len(_told(memory).encode())
+        if max_bytes < 0:
+            break
+        fitting.append(memory)
+    return fitting
+
+
+def render_handbook(told: Told, threads: Mapping[str, SelectedThread], *, max_bytes: int) -> list[RenderedLine]:
     """Render MEMORY.md from active memories; when not all fit, those that nothing uses and nobody stated give way.
 
     What the person wrote by hand stands in their own words, with nothing put around them.
     """
-    names = scope_names({memory.scope for memory in memories})
-    by_worth = sorted(memories, key=_worth)
+    names = scope_names(told.last_said)
+    by_worth = what_can_fit(told.memories, max_bytes)[::-1]
+    memories = sorted(by_worth, key=lambda memory: (memory.scope, memory.first_seen, memory.memory_id))
     keywords = _Keywords()  # the tasks are the same, however often it is rendered
 
     # Leaving out in steps keeps this short for a large store; the last step may leave out a few more than needed.
@@ -101,41 +131,38 @@ def render_handbook(
         if steps not in rendered:
             gone = {memory.memory_id for memory in by_worth[: steps * step]}
             shown = [memory for memory in memories if memory.memory_id not in gone]
-            rendered[steps] = _handbook(shown, threads, names, keywords, left_out=len(memories) - len(shown))
+            rendered[steps] = _handbook(shown, threads, names, keywords, left_out=told.count - len(shown))
         return rendered[steps]
 
-    def fits(steps: int) -> bool:
-        return _size(without(steps)) <= max_bytes
+    def size(steps: int) -> int:
+        return _size(without(steps))
 
-    if not by_worth or fits(0):
+    if not by_worth or size(0) <= max_bytes:
         return without(0)
-    # The lines of the memories alone tell nearly how many must go; what is around them goes with the last of a task.
-    sizes = {line.memory_id: len(line.text.encode()) + 1 for line in without(0) if line.memory_id}
-    excess, guess = _size(without(0)) - max_bytes, 0
-    while excess > 0 and guess * step < len(by_worth):
-        excess -= sum(sizes.get(memory.memory_id, 0) for memory in by_worth[guess * step : (guess + 1) * step])
-        guess += 1
-    return without(_fewest(fits, most=-(-len(by_worth) // step), guess=guess))
+    return without(_fewest(size, max_bytes=max_bytes, most=-(-len(by_worth) // step)))
 
 
-def _fewest(fits: Callable[[int], bool], *, most: int, guess: int) -> int:
-    """Return the least number above 0 that fits, ``most`` where no smaller one does; looked for from the guess on."""
-    too_few, enough, stride = 0, most, 1
-    at = min(max(guess, 1), most - 1)
+def _fewest(size: Callable[[int], int], *, max_bytes: int, most: int) -> int:
+    """Return the least number above 0 at which the size is within bounds, ``most`` where it is at no smaller one.
+
+    The size falls nearly evenly, so that each look tells nearly where the next one is to be.
+    """
+    too_few, too_large = 0, size(0)
+    enough, small = most, 0
     while enough - too_few > 1:
-        if fits(at):
-            enough, at = at, max(at - stride, too_few + 1)
+        share = (too_large - max_bytes) / max(too_large - small, 1)
+        at = too_few + min(max(math.ceil(share * (enough - too_few)), 1), enough - too_few - 1)
+        found = size(at)
+        if found <= max_bytes:
+            enough, small = at, found
         else:
-            too_few, at = at, min(at + stride, enough - 1)
-        if too_few > 0 and enough < most:  # it lies between two that were tried
-            at = (too_few + enough) // 2
-        stride *= 2
+            too_few, too_large = at, found
     return enough
 
 
 def render_summary(
-    memories: Sequence[Memory],
-    threads: Mapping[str, SelectedThread],
+    told: Told,
+    threads: Iterable[IndexedThread],
     *,
     max_bytes: int,
     unused: Collection[str] = frozenset(),
@@ -145,22 +172,23 @@ def render_summary(
     Nothing is said of the scopes that are ``unused``: their memories may not be given to tasks.
     """
     # Named as in MEMORY.md, where the unused ones stand too.
-    names = scope_names({memory.scope for memory in memories})
-    memories = [memory for memory in memories if memory.scope not in unused]
-    threads = {name: item for name, item in threads.items() if item.thread.scope not in unused}
-    own = sorted((memory for memory in memories if memory.scope == USER_SCOPE), key=_worth, reverse=True)
-    projects = [(scope, group) for scope, group in _by_scope(memories) if scope != USER_SCOPE]
-    newest_first = sorted(projects, key=lambda project: (-_last_said(project[1]), project[0]))
+    names = scope_names(told.last_said)
+    agents = {thread.agent for thread in threads if thread.scope not in unused}
+    is_off = USER_SCOPE in unused
+    own = [] if is_off else what_can_fit(told.own, max_bytes)
+    own_count = 0 if is_off else told.own_count
+    projects = [pair for pair in told.last_said.items() if pair[0] != USER_SCOPE and pair[0] not in unused]
+    newest_first = sorted(projects, key=lambda project: (-project[1], project[0]))
     kept_own, kept_pointers = len(own), len(projects)
     while True:
         kept = sorted(newest_first[:kept_pointers])
         text = _summary_text(
             own[:kept_own],
-            [_pointer(scope, names[scope], group) for scope, group in kept],
-            threads,
-            left_out=len(own) - kept_own,
+            [_pointer(scope, names[scope], newest) for scope, newest in kept],
+            agents,
+            left_out=own_count - kept_own,
             more_projects=len(projects) - kept_pointers,
-            is_off=USER_SCOPE in unused,
+            is_off=is_off,
         )
         if len(text.encode()) <= max_bytes or (kept_own == 0 and kept_pointers == 0):
             return text.encode()
@@ -352,7 +380,7 @@ _CIRCUMSTANCE_WORDS = frozenset(
 )
 
 
-def _worth(memory: Memory) -> tuple[bool, bool, int, float, str]:
+def worth(memory: Memory) -> tuple[bool, bool, int, float, str]:
     """How much a memory is worth a line: pinned and stated first, then used, then newest."""
     return (
         memory.pinned,
@@ -371,20 +399,15 @@ def _size(lines: Sequence[RenderedLine]) -> int:
     return sum(len(line.text.encode()) + 1 for line in lines)
 
 
-def _pointer(scope: str, name: str, memories: Sequence[Memory]) -> str:
-    newest = _last_said(memories)
+def _pointer(scope: str, name: str, newest: float) -> str:
     key = one_line(scope.removeprefix(PROJECT_SCOPE_PREFIX), 200)
     return f"- {name} ({key}), last on {iso_date(newest)}: {MEMORY_FILE}, `# Task Group: {name}`"
-
-
-def _last_said(memories: Sequence[Memory]) -> float:
-    return max(memory.last_confirmed for memory in memories)
 
 
 def _summary_text(
     own: Sequence[Memory],
     pointers: Sequence[str],
-    threads: Mapping[str, SelectedThread],
+    agents: Collection[Agent],
     *,
     left_out: int,
     more_projects: int,
@@ -392,13 +415,13 @@ def _summary_text(
 ) -> str:
     stated = [m for m in own if m.kind in STATED_KINDS]
     tips = [m for m in own if m.kind not in STATED_KINDS]
-    agents = sorted({item.thread.agent.value for item in threads.values()})
     names = {"codex": "Codex", "claude": "Claude Code"}
+    known = sorted(agent.value for agent in agents)
     lines = ["v1", "", "## User Profile"]
     if is_off:
         lines.append("- The use of memories is switched off (settings.use_memories).")
-    elif agents:
-        lines.append(f"- Works with {' and '.join(names.get(agent, agent) for agent in agents)}.")
+    elif known:
+        lines.append(f"- Works with {' and '.join(names.get(agent, agent) for agent in known)}.")
     else:
         lines.append("- Nothing is remembered yet.")
     lines += ["", "## User preferences"]

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 import orjson
+from msgspec import Struct
 
 from memory_pipeline.raw_memory import render_raw_memory
 from memory_pipeline.records import (
@@ -54,6 +55,27 @@ NOT_BY_HAND = """
 """
 
 
+class Resting(Struct, frozen=True, kw_only=True):
+    """The entries that memories rest on: those that are stored so, but for what a consolidation would change."""
+
+    added: Collection[str] = ()
+    removed: Collection[str] = ()
+
+    def values(self) -> tuple[str, str]:
+        """Return the parameters of its condition."""
+        return _listed(sorted(self.added)), _listed(sorted(self.removed))
+
+
+#: An entry that a memory rests on; see Resting.
+_RESTED_ON = """
+    (
+        e.entry_id IN (SELECT value FROM json_each(?))
+        OR EXISTS (SELECT 1 FROM memory_entries AS resting WHERE resting.entry_id = e.entry_id)
+            AND e.entry_id NOT IN (SELECT value FROM json_each(?))
+    )
+"""
+
+
 class Extractions:
     """The outputs of phase one."""
 
@@ -83,34 +105,25 @@ class Extractions:
         """Return, by id, those of the given entries that are stored, withdrawn ones included."""
         return entries_by_id(self._connect(), entry_ids)
 
-    def select(self, *, limit: int, among: Collection[str] | None = None) -> list[SelectedThread]:
+    def select(self, *, limit: int, among: Resting | None = None) -> list[SelectedThread]:
         """Pick the raw memories that one consolidation reads.
 
         Included are threads with an entry that passed the review, and of each only such entries; not the journal,
-        whose words stand in MEMORY.md. With ``among``, only entries of these ids count. Most used
+        whose words stand in MEMORY.md. With ``among``, only entries that memories rest on count. Most used
         first, then the most recently used or, if never used, generated, then by id; at most ``limit``; returned in
         ascending thread id.
         """
         connection = self._connect()
         rows = self._selected_rows("x.*, coalesce(u.count, 0) AS usage_count, u.last_usage", limit, among)
-        threads = _threads_by_id(connection, [row["thread_id"] for row in rows])
-        stored = stored_extractions(connection, rows, PASSED, among=among)
-        selected = [
-            SelectedThread(
-                thread=threads[row["thread_id"]],
-                extraction=extraction,
-                usage=Usage(count=row["usage_count"], last_usage=row["last_usage"]),
-            )
-            for row, extraction in zip(rows, stored, strict=True)
-        ]
+        selected = _selected_threads(connection, rows, stored_extractions(connection, rows, PASSED, among=among))
         return sorted(selected, key=lambda item: item.thread.thread_id)
 
     def select_ids(self, *, limit: int) -> list[str]:
         """Return the ids of the threads that ``select`` picks, the most used first."""
         return [row["thread_id"] for row in self._selected_rows("x.thread_id", limit, None)]
 
-    def _selected_rows(self, columns: str, limit: int, among: Collection[str] | None) -> list[sqlite3.Row]:
-        is_among = "" if among is None else "AND e.entry_id IN (SELECT value FROM json_each(?))"
+    def _selected_rows(self, columns: str, limit: int, among: Resting | None) -> list[sqlite3.Row]:
+        is_among = "" if among is None else f"AND {_RESTED_ON}"
         rows: list[sqlite3.Row] = (
             self._connect()
             .execute(
@@ -125,36 +138,26 @@ class Extractions:
                 ORDER BY coalesce(u.count, 0) DESC, coalesce(u.last_usage, x.generated_at) DESC, x.thread_id
                 LIMIT ?
                 """,
-                (limit,) if among is None else (_listed(sorted(among)), limit),
+                (*(among.values() if among is not None else ()), limit),
             )
             .fetchall()
         )
         return rows
 
-    def get_selected(self, thread_ids: Sequence[str], *, among: Collection[str] | None = None) -> list[SelectedThread]:
+    def get_selected(self, thread_ids: Sequence[str], *, among: Resting | None = None) -> list[SelectedThread]:
         """Return these threads with what was stored for them and passed the review, in ascending thread id.
 
-        With ``among``, of the entries only those of these ids.
+        With ``among``, of the entries only those that memories rest on.
         """
         connection = self._connect()
-        rows = connection.execute(
-            """
-            SELECT x.*, coalesce(u.count, 0) AS usage_count, u.last_usage
-            FROM json_each(?) AS wanted JOIN extractions AS x ON x.thread_id = wanted.value
-            LEFT JOIN usage AS u ON u.subject = 'thread' AND u.subject_id = x.thread_id
-            ORDER BY x.thread_id
-            """,
-            (_listed(sorted(set(thread_ids))),),
-        ).fetchall()
-        threads = _threads_by_id(connection, [row["thread_id"] for row in rows])
-        return [
-            SelectedThread(
-                thread=threads[row["thread_id"]],
-                extraction=extraction,
-                usage=Usage(count=row["usage_count"], last_usage=row["last_usage"]),
-            )
-            for row, extraction in zip(rows, stored_extractions(connection, rows, PASSED, among=among), strict=True)
-        ]
+        rows = _wanted_rows(connection, thread_ids)
+        return _selected_threads(connection, rows, stored_extractions(connection, rows, PASSED, among=among))
+
+    def get_summaries(self, thread_ids: Sequence[str]) -> list[SelectedThread]:
+        """Return these threads with their summaries, in ascending thread id; without tasks and raw memories."""
+        connection = self._connect()
+        rows = _wanted_rows(connection, thread_ids)
+        return _selected_threads(connection, rows, [_stored_extraction(row, None) for row in rows])
 
     def count(self) -> int:
         """Count the threads that were extracted."""
@@ -168,6 +171,33 @@ class Extractions:
     def usage(self, subject: str, subject_id: str) -> Usage:
         """Return how often a ``thread`` or a ``memory`` was used."""
         return read_usage(self._connect(), subject, subject_id)
+
+
+def _wanted_rows(connection: sqlite3.Connection, thread_ids: Sequence[str]) -> list[sqlite3.Row]:
+    rows: list[sqlite3.Row] = connection.execute(
+        """
+        SELECT x.*, coalesce(u.count, 0) AS usage_count, u.last_usage
+        FROM json_each(?) AS wanted JOIN extractions AS x ON x.thread_id = wanted.value
+        LEFT JOIN usage AS u ON u.subject = 'thread' AND u.subject_id = x.thread_id
+        ORDER BY x.thread_id
+        """,
+        (_listed(sorted(set(thread_ids))),),
+    ).fetchall()
+    return rows
+
+
+def _selected_threads(
+    connection: sqlite3.Connection, rows: Sequence[sqlite3.Row], stored: Sequence[StoredExtraction]
+) -> list[SelectedThread]:
+    threads = _threads_by_id(connection, [row["thread_id"] for row in rows])
+    return [
+        SelectedThread(
+            thread=threads[row["thread_id"]],
+            extraction=extraction,
+            usage=Usage(count=row["usage_count"], last_usage=row["last_usage"]),
+        )
+        for row, extraction in zip(rows, stored, strict=True)
+    ]
 
 
 def store_extraction(
@@ -344,21 +374,26 @@ def stored_extractions(
     rows: Sequence[sqlite3.Row],
     condition: str = "e.withdrawn_at IS NULL",
     *,
-    among: Collection[str] | None = None,
+    among: Resting | None = None,
 ) -> list[StoredExtraction]:
     """Read rows of what was stored for threads, each with its entries that meet a condition, and its tasks with any.
 
-    With ``among``, of the entries only those of these ids. The raw memory tells these alone.
+    With ``among``, of the entries only those that memories rest on. The raw memory tells these alone.
     """
     standing: dict[str, dict[str, Entry]] = {}
     where = f"e.thread_id IN (SELECT value FROM json_each(?)) AND {condition}"
-    for entry in read_entries(connection, where, (_listed([row["thread_id"] for row in rows]),)):
-        if among is None or entry.entry_id in among:
-            standing.setdefault(entry.thread_id, {})[entry.entry_id] = entry
+    values: tuple[str, ...] = (_listed([row["thread_id"] for row in rows]),)
+    if among is not None:
+        where, values = f"{where} AND {_RESTED_ON}", (*values, *among.values())
+    for entry in read_entries(connection, where, values):
+        standing.setdefault(entry.thread_id, {})[entry.entry_id] = entry
     return [_stored_extraction(row, standing.get(row["thread_id"], {})) for row in rows]
 
 
-def _stored_extraction(row: sqlite3.Row, standing: Mapping[str, Entry]) -> StoredExtraction:
+def _stored_extraction(row: sqlite3.Row, standing: Mapping[str, Entry] | None) -> StoredExtraction:
+    """Read a row with the tasks of these entries; with None, without tasks and raw memory."""
+    if standing is None:
+        return _with_tasks(row, (), raw_memory="")
     listed = orjson.loads(row["tasks"])
     tasks = tuple(
         Task(
@@ -370,11 +405,15 @@ def _stored_extraction(row: sqlite3.Row, standing: Mapping[str, Entry]) -> Store
         if not task["entries"] or any(entry_id in standing for entry_id in task["entries"])
     )
     is_whole = all(entry_id in standing for task in listed for entry_id in task["entries"])
+    return _with_tasks(row, tasks, raw_memory=row["raw_memory"] if is_whole else render_raw_memory(tasks))
+
+
+def _with_tasks(row: sqlite3.Row, tasks: tuple[Task, ...], *, raw_memory: str) -> StoredExtraction:
     return StoredExtraction(
         thread_id=row["thread_id"],
         rollout_summary=row["rollout_summary"],
         slug=row["slug"],
-        raw_memory=row["raw_memory"] if is_whole else render_raw_memory(tasks),
+        raw_memory=raw_memory,
         tasks=tasks,
         coverage=Coverage(row["coverage"]),
         generated_at=row["generated_at"],

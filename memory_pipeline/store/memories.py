@@ -225,6 +225,50 @@ class Memories:
         )
         return [row["memory_id"] for row in rows]
 
+    def told_by_worth(self, *, scope: str | None = None, but_for: Collection[str] = ()) -> list[str]:
+        """Return the ids of what is told, of all scopes or of one, in the order of render.worth, the greatest first."""
+        stated = ", ".join(f"'{kind}'" for kind in sorted(STATED_KINDS))
+        rows = self._connect().execute(
+            f"""
+            SELECT m.memory_id FROM memories AS m
+            LEFT JOIN usage AS u ON u.subject = 'memory' AND u.subject_id = m.memory_id
+            WHERE m.status = 'active' AND (?1 IS NULL OR m.scope = ?1)
+                AND m.memory_id NOT IN (SELECT value FROM json_each(?2))
+            ORDER BY m.pinned DESC, m.kind IN ({stated}) DESC, coalesce(u.count, 0) DESC,
+                max(coalesce(u.last_usage, 0.0), m.last_confirmed) DESC, m.memory_id DESC
+            """,
+            (scope, orjson.dumps(list(but_for)).decode()),
+        )
+        return [row["memory_id"] for row in rows]
+
+    def told_scopes(self, *, but_for: Collection[str] = ()) -> dict[str, float]:
+        """Return the scopes of what is told, and when the newest of it was said."""
+        rows = self._connect().execute(
+            """
+            SELECT scope, max(last_confirmed) AS newest FROM memories
+            WHERE status = 'active' AND memory_id NOT IN (SELECT value FROM json_each(?)) GROUP BY scope
+            """,
+            (orjson.dumps(list(but_for)).decode(),),
+        )
+        return {row["scope"]: row["newest"] for row in rows}
+
+    def told_threads(self, *, but_for: Collection[str] = ()) -> list[str]:
+        """Return the ids of the threads on which rests what is told."""
+        rows = self._connect().execute(
+            f"""
+            SELECT t.thread_id FROM extractions AS x JOIN threads AS t ON t.thread_id = x.thread_id
+            WHERE EXISTS (
+                -- "CROSS", so that it is read in this order: each thread has few entries.
+                SELECT 1 FROM entries AS e CROSS JOIN memory_entries AS r ON r.entry_id = e.entry_id
+                CROSS JOIN memories AS m ON m.memory_id = r.memory_id
+                WHERE e.thread_id = x.thread_id AND m.status = 'active'
+                    AND m.memory_id NOT IN (SELECT value FROM json_each(?)) AND {STANDING}
+            )
+            """,
+            (orjson.dumps(list(but_for)).decode(),),
+        )
+        return [row["thread_id"] for row in rows]
+
     def count(self) -> int:
         """Count the memories, also those no longer told."""
         return int(self._connect().execute("SELECT count(*) FROM memories").fetchone()[0])

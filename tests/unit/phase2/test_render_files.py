@@ -13,7 +13,7 @@ from phase2_world import DAY, NOW, OTHER_PROJECT, PROJECT, entry, learned, memor
 
 from memory_pipeline.phase2.layout import summary_path
 from memory_pipeline.phase2.operations import new_memory
-from memory_pipeline.phase2.render import as_bytes, render_handbook, render_summary, scope_names
+from memory_pipeline.phase2.render import as_bytes, render_handbook, render_summary, scope_names, told_of
 from memory_pipeline.records import Agent, Entry, EntryKind, Memory, SelectedThread, TaskOutcome, Usage
 from memory_pipeline.statements import clean_statement, one_line
 
@@ -45,12 +45,13 @@ def memories_of(entries: Sequence[Entry]) -> list[Memory]:
 
 def handbook(memories: Sequence[Memory], threads: dict[str, SelectedThread] = THREADS, max_bytes: int = ROOMY) -> str:
     """Render MEMORY.md as text."""
-    return as_bytes(render_handbook(memories, threads, max_bytes=max_bytes)).decode()
+    return as_bytes(render_handbook(told_of(memories), threads, max_bytes=max_bytes)).decode()
 
 
 def summary(memories: Sequence[Memory], threads: dict[str, SelectedThread] = THREADS, max_bytes: int = ROOMY) -> str:
     """Render memory_summary.md as text."""
-    return render_summary(memories, threads, max_bytes=max_bytes).decode()
+    found = [item.thread for item in threads.values()]
+    return render_summary(told_of(memories), found, max_bytes=max_bytes).decode()
 
 
 # --- MEMORY.md -------------------------------------------------------------------------------------------------------
@@ -128,7 +129,7 @@ def test_sections_come_in_their_order_and_only_when_they_hold_something() -> Non
 def test_every_line_of_a_memory_names_it_and_no_other_line_does() -> None:
     """The line map leads from each told line to its memory, once."""
     memories = memories_of(ENTRIES)
-    lines = render_handbook(memories, THREADS, max_bytes=ROOMY)
+    lines = render_handbook(told_of(memories), THREADS, max_bytes=ROOMY)
     told = {line.memory_id: line.text for line in lines if line.memory_id}
     assert set(told) == {item.memory_id for item in memories}
     assert sum(line.memory_id is not None for line in lines) == len(memories)
@@ -423,7 +424,7 @@ def test_of_too_many_projects_the_longest_untouched_give_way() -> None:
         )
         for number in range(40)
     ]
-    text = render_summary(memories, {}, max_bytes=1_500).decode()
+    text = render_summary(told_of(memories), [], max_bytes=1_500).decode()
     assert "shop-39" in text
     assert "shop-00 " not in text
     assert "more projects" in text

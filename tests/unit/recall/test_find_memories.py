@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from phase2_world import DAY, NOW, OTHER_PROJECT, memory
 
-from memory_pipeline.phase2.render import render_handbook
+from memory_pipeline.phase2.render import render_handbook, told_of
 from memory_pipeline.recall.find import find_memories
 from memory_pipeline.records import EntryKind, Memory, MemoryStatus
 
@@ -67,7 +67,7 @@ def test_what_nothing_says_finds_nothing(query: str) -> None:
 def test_every_line_of_the_handbook_leads_to_its_memory() -> None:
     """Whatever the renderer puts around a statement, the line pasted as it stands finds the memory."""
     active = [item for item in ALL if item.status is MemoryStatus.ACTIVE]
-    lines = [line for line in render_handbook(active, {}, max_bytes=10_000) if line.memory_id]
+    lines = [line for line in render_handbook(told_of(active), {}, max_bytes=10_000) if line.memory_id]
     assert {line.memory_id for line in lines} == {item.memory_id for item in active}
     for line in lines:
         assert [item.memory_id for item in find_memories(line.text, ALL)] == [line.memory_id]

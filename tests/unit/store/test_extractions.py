@@ -16,6 +16,7 @@ from store_samples import (
 )
 
 from memory_pipeline.records import Coverage, Entry, Extraction, Gate, Speaker, Usage
+from memory_pipeline.store.extractions import Resting
 from memory_pipeline.store.store import Store
 
 
@@ -105,12 +106,12 @@ def test_a_selection_among_some_entries_leaves_out_all_others(store: Store) -> N
     """Neither a thread with none of them nor another entry of a thread takes part; a limit counts what is left."""
     first = _store(store, "a", ["Use tabs.", "Run make lint."])
     _store(store, "b", ["Use spaces."], now=NOW + 1)
-    among = {first.tasks[0].entries[1].entry_id}
+    among = Resting(added={first.tasks[0].entries[1].entry_id})
     for found in (store.extractions.select(limit=1, among=among), store.extractions.get_selected(["a"], among=among)):
         assert [item.thread.thread_id for item in found] == ["a"]
         assert [one.statement for task in found[0].extraction.tasks for one in task.entries] == ["Run make lint."]
         assert "Use tabs." not in found[0].extraction.raw_memory
-    assert store.extractions.select(limit=9, among=()) == []
+    assert store.extractions.select(limit=9, among=Resting()) == []
 
 
 def test_a_vanished_source_is_still_selected(store: Store) -> None:
