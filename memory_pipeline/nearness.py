@@ -7,14 +7,15 @@ import heapq
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 from itertools import chain, islice
-from typing import Final, Protocol
+from typing import Protocol
 
 from msgspec import Struct
 
+from memory_pipeline import __version__
 from memory_pipeline.likeness import close_keys, signature
 
-#: Raised whenever a statement gets other keys, so that stored ones are made anew.
-KEYS_VERSION: Final = 1
+#: The modules of this package on which the keys of a statement depend.
+MADE_BY = ("nearness", "likeness", "changes", "rivals", "slots", "values")
 
 #: No more than so many are worth a closer look: what says the same, or the opposite, shares nearly every word.
 _MOST_NEAR = 64
@@ -111,6 +112,20 @@ def keys_of(scope: str, statement: str) -> frozenset[int]:
     """Return the keys under which a statement is kept, the same on every machine: numbers of 63 bits."""
     keys = _keys(scope, statement)
     return frozenset((*keys.words, *keys.kept_under))
+
+
+@lru_cache(maxsize=1)
+def keys_version() -> str:
+    """Return what tells keys of this program from those that another version of it made.
+
+    It is a hash of the code that makes them: too many keys made anew cost a moment, too few would hide a statement.
+    """
+    from importlib.resources import files
+
+    hashed = hashlib.sha256(__version__.encode())
+    for name in MADE_BY:
+        hashed.update(files(__package__).joinpath(f"{name}.py").read_bytes())
+    return hashed.hexdigest()[:16]
 
 
 @lru_cache(maxsize=1 << 12)

@@ -175,13 +175,15 @@ def _write(config: Config, store: Store, target: Path, *, now: float) -> None:
     """Write a backup whole: under another name first, its list of files last."""
     fresh = target.with_name(f"{TEMPORARY_PREFIX}{target.name}")
     shutil.rmtree(fresh, ignore_errors=True)
+    # A copy that a person asks for at a place of theirs shares nothing with any other.
+    former = next(iter(backups_in(config)), None) if target.parent == config.backups_path else None
     try:
         make_private_folder(fresh)
         last = store.memories.last_success()
         # The database first: what the person does meanwhile stands in the journal, and is taken in from there.
         store.copy_to(fresh / DATABASE)
         for source, name in _beside_the_database(config):
-            _copy(source, fresh / name)
+            _copy(source, fresh / name, alike=former / name if former is not None else None)
         for folder in (fresh, *(path for path in fresh.rglob("*") if path.is_dir())):
             sync_folder(folder)
         files = {
@@ -228,10 +230,19 @@ def _files(source: Path, name: str) -> Iterator[tuple[Path, str]]:
                 yield from _files(path, f"{name}/{path.name}")
 
 
-def _copy(source: Path, target: Path) -> None:
+def _copy(source: Path, target: Path, *, alike: Path | None) -> None:
+    """Copy a file; where one of an earlier backup holds the same, that file gets a second name."""
     make_private_folder(target.parent)
-    with suppress(FileNotFoundError):  # the person may take a note away meanwhile
-        write_whole(target, source.read_bytes(), sync_name=False)  # the whole folder is made durable at once
+    try:
+        content = source.read_bytes()
+    except FileNotFoundError:  # the person may take a note away meanwhile
+        return
+    # Nothing ever writes into a backup: both names keep the file as it is, until the last backup of it goes.
+    with suppress(OSError):
+        if alike is not None and not alike.is_symlink() and alike.read_bytes() == content:
+            os.link(alike, target, follow_symlinks=False)
+            return
+    write_whole(target, content, sync_name=False)  # the whole folder is made durable at once
 
 
 def _checksum(table: Mapping[str, Any]) -> str:

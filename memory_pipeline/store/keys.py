@@ -49,14 +49,14 @@ class MemoryKeys:
 
 def keep_keys(connection: sqlite3.Connection) -> None:
     """Make the keys of what changed, inside the caller's transaction; of all memories, where others made them."""
-    from memory_pipeline.nearness import KEYS_VERSION, keys_of
+    from memory_pipeline.nearness import keys_of, keys_version
 
     if not _are_of_this_version(connection):
         connection.execute("DELETE FROM memory_keys")
         connection.execute("DELETE FROM keys_stale")
         connection.execute("INSERT INTO keys_stale SELECT memory_id FROM memories")
         connection.execute("DELETE FROM keys_made")
-        connection.execute("INSERT INTO keys_made VALUES (?)", (KEYS_VERSION,))
+        connection.execute("INSERT INTO keys_made VALUES (?)", (keys_version(),))
     stale = connection.execute(
         "SELECT memory_id, scope, statement FROM memories WHERE memory_id IN (SELECT memory_id FROM keys_stale)"
     ).fetchall()
@@ -69,7 +69,7 @@ def keep_keys(connection: sqlite3.Connection) -> None:
 
 
 def _are_of_this_version(connection: sqlite3.Connection) -> bool:
-    from memory_pipeline.nearness import KEYS_VERSION
+    from memory_pipeline.nearness import keys_version
 
     row = connection.execute("SELECT version FROM keys_made").fetchone()
-    return row is not None and row["version"] == KEYS_VERSION
+    return row is not None and row["version"] == keys_version()

@@ -714,7 +714,7 @@ def _judged_anew() -> Iterable[str]:
     # Memories whose keys are to be made anew, and how the others were made; at most one row.
     yield "CREATE TABLE keys_stale (memory_id TEXT PRIMARY KEY) STRICT"
     yield "INSERT INTO keys_stale SELECT memory_id FROM memories"
-    yield "CREATE TABLE keys_made (version INTEGER NOT NULL) STRICT"
+    yield "CREATE TABLE keys_made (version TEXT NOT NULL) STRICT"
     # Not "OR IGNORE": in a trigger, the conflict clause of the statement that fires it holds instead.
     for event, row in (
         ("INSERT ON memories", "NEW"),

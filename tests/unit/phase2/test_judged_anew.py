@@ -159,7 +159,7 @@ def test_after_an_update_statements_are_found_before_their_keys_are_made_anew(wo
     world.says("thread-a", entry("use npm", at=NOW - 2 * DAY))
     world.run()
     with closing(sqlite3.connect(world.config.database_path, isolation_level=None)) as connection:
-        connection.execute("UPDATE keys_made SET version = 0")
+        connection.execute("UPDATE keys_made SET version = 'older'")
         connection.execute("DELETE FROM memory_keys")
     world.says("thread-b", entry("use pnpm", at=NOW - DAY))
     world.run()

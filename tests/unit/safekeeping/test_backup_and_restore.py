@@ -72,6 +72,28 @@ def test_one_backup_is_kept_after_each_consolidation_and_one_before(kept: KeptSt
     assert read_manifest(before[0]).consolidation_id == last.consolidation_id
 
 
+def test_a_backup_shares_what_did_not_change_with_the_one_before(kept: KeptState) -> None:
+    """But no damage of it, and a copy that a person asks for shares nothing."""
+    for number in range(2, 4):
+        kept.say(number, f"Always keep rule number {number} in mind.", after=timedelta(hours=number))
+        kept.run()
+    newer, older = backups_in(kept.config)
+    summaries = sorted(path.relative_to(older).as_posix() for path in older.rglob("rollout_summaries/*.md"))
+    assert summaries
+    assert all((newer / name).samefile(older / name) for name in summaries)
+    assert not (newer / "memory.db").samefile(older / "memory.db")
+    own = kept.config.state_path.parent / "own"
+    with kept.open() as app:
+        back_up(kept.config, app.store, kept.clock, own)
+    assert not any((own / name).samefile(newer / name) for name in summaries)
+    (newer / summaries[0]).write_bytes(b"spoilt")
+    kept.say(4, "Always keep rule number 4 in mind.", after=timedelta(hours=4))
+    kept.run()
+    newest = backups_in(kept.config)[0]
+    assert faults_of_backup(newest) == []
+    assert (newest / summaries[0]).read_bytes() == (own / summaries[0]).read_bytes()
+
+
 def test_backups_of_a_persons_own_names_stay_and_displace_none(kept: KeptState) -> None:
     """Whatever a person keeps beside the backups, the newest one is still the last that was made by itself."""
     for name in ("before the upgrade", "zz", "1"):
