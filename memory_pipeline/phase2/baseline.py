@@ -147,9 +147,11 @@ def write_files(
         OSError: one can't be written.
     """
     linked = set()
+    targets = {path: folder / path for path in files}
+    for parent in dict.fromkeys(target.parent for target in targets.values()):
+        make_private_folder(parent)
     for path, content in files.items():
-        target = folder / path
-        make_private_folder(target.parent)
+        target = targets[path]
         if _link_alike(baseline / _FILES, path, content, target):
             linked.add(target.parent)
         else:

@@ -42,7 +42,7 @@ from memory_pipeline.phase2.edits import edits_of, notes_in
 from memory_pipeline.phase2.erase import erase_found, find_forgotten
 from memory_pipeline.phase2.hand import Hand
 from memory_pipeline.phase2.known import KnownEntries, KnownMemories, StoredArchive
-from memory_pipeline.phase2.layout import MEMORY_FILE, SUMMARY_FILE, lay_out, summary_path
+from memory_pipeline.phase2.layout import MEMORY_FILE, SUMMARY_FILE, lay_out
 from memory_pipeline.phase2.merging import carry_out_merges
 from memory_pipeline.phase2.operations import MemoryBook, undone_key
 from memory_pipeline.phase2.owner import mark_owner
@@ -60,7 +60,7 @@ from memory_pipeline.phase2.publish import (
     sweep_temporary,
 )
 from memory_pipeline.phase2.rebuilt import published_at
-from memory_pipeline.phase2.render import RENDERER_VERSION, Told, as_bytes, render_handbook, render_summary
+from memory_pipeline.phase2.render import RENDERER_VERSION, FindTasks, as_bytes, render_handbook, render_summary
 from memory_pipeline.phase2.told import resting_in, told_in, told_scopes, told_threads
 from memory_pipeline.phase2.undo import undo_in
 from memory_pipeline.records import (
@@ -73,6 +73,7 @@ from memory_pipeline.records import (
     Phase2Counts,
     Phase2Outcome,
     SelectedThread,
+    Task,
 )
 from memory_pipeline.rollouts.paths import plain_path
 from memory_pipeline.rollouts.reading import OwnFolders
@@ -611,8 +612,9 @@ class Consolidation:
     def _render(self, consolidation_id: int, plan: _Plan) -> Publication:
         limits = self._config.phase2
         told = told_in(plan.book, self._store.memories, limits)
-        handbook = render_handbook(told, self._told_threads(told, plan), max_bytes=limits.memory_max_bytes)
-        threads = [item.thread for item in (*plan.selection, *plan.cited)]
+        items = {item.thread.thread_id: item for item in (*plan.selection, *plan.cited)}
+        handbook = render_handbook(told, items, max_bytes=limits.memory_max_bytes, tasks_of=self._tasks_of(plan))
+        threads = [item.thread for item in items.values()]
         summary = render_summary(told, threads, max_bytes=limits.summary_max_bytes, unused=plan.unused)
         return Publication(
             consolidation_id=consolidation_id,
@@ -625,15 +627,18 @@ class Consolidation:
             keeps_earlier=plan.kind is not ConsolidationKind.FORGET and not self._baseline_is_older(),
         )
 
-    def _told_threads(self, told: Told, plan: _Plan) -> dict[str, SelectedThread]:
-        """Return what the memories at hand rest on, by thread id, as far as the workspace will hold its summary."""
-        threads = {item.thread.thread_id: item for item in plan.selection}
-        missing = sorted({name for memory in told.memories for name in memory.thread_ids if name not in threads})
-        for item in self._store.extractions.get_selected(missing, among=resting_in(plan.book)):
-            # A thread that was read anew in this very moment has another summary by now: the next run shows it.
-            if summary_path(item) in plan.inputs:
-                threads[item.thread.thread_id] = item
-        return threads
+    def _tasks_of(self, plan: _Plan) -> FindTasks:
+        """Return what finds the tasks of threads: those of the selection are at hand, others are read once."""
+        known = {item.thread.thread_id: item.extraction.tasks for item in plan.selection}
+
+        def find(items: Sequence[SelectedThread]) -> list[Sequence[Task]]:
+            missing = [item.thread.thread_id for item in items if item.thread.thread_id not in known]
+            if missing:
+                read = self._store.extractions.get_selected(missing, among=resting_in(plan.book))
+                known.update((item.thread.thread_id, item.extraction.tasks) for item in read)
+            return [known.get(item.thread.thread_id, ()) for item in items]
+
+        return find
 
     def _failed(
         self, consolidation_id: int, last: LastConsolidation | None, error: Exception, notes: list[str]

@@ -65,6 +65,10 @@ def read_saying(written: Sequence[Any] | None) -> Saying | None:
     return Saying(kind=EntryKind(kind), condition=str(condition), statement=str(statement), at=float(at))
 
 
+#: Returns the tasks of threads, in the order of these.
+FindTasks = Callable[[Sequence[SelectedThread]], Sequence[Sequence[Task]]]
+
+
 class RenderedLine(Struct, frozen=True, kw_only=True):
     """One line of a rendered file, the memory that it tells, and the scope of the group in which it stands."""
 
@@ -113,10 +117,21 @@ def what_can_fit(by_worth: Iterable[Memory], max_bytes: int) -> list[Memory]:
     return fitting
 
 
-def render_handbook(told: Told, threads: Mapping[str, SelectedThread], *, max_bytes: int) -> list[RenderedLine]:
+def _tasks_held(items: Sequence[SelectedThread]) -> list[Sequence[Task]]:
+    return [item.extraction.tasks for item in items]
+
+
+def render_handbook(
+    told: Told,
+    threads: Mapping[str, SelectedThread],
+    *,
+    max_bytes: int,
+    tasks_of: FindTasks = _tasks_held,
+) -> list[RenderedLine]:
     """Render MEMORY.md from active memories; when not all fit, those that nothing uses and nobody stated give way.
 
-    What the person wrote by hand stands in their own words, with nothing put around them.
+    What the person wrote by hand stands in their own words, with nothing put around them. ``tasks_of`` is asked for
+    the tasks of the threads whose tasks are shown, where the threads don't hold them.
     """
     names = scope_names(told.last_said)
     by_worth = what_can_fit(told.memories, max_bytes)[::-1]
@@ -131,7 +146,8 @@ def render_handbook(told: Told, threads: Mapping[str, SelectedThread], *, max_by
         if steps not in rendered:
             gone = {memory.memory_id for memory in by_worth[: steps * step]}
             shown = [memory for memory in memories if memory.memory_id not in gone]
-            rendered[steps] = _handbook(shown, threads, names, keywords, left_out=told.count - len(shown))
+            left_out = told.count - len(shown)
+            rendered[steps] = _handbook(shown, threads, names, keywords, tasks_of, left_out=left_out)
         return rendered[steps]
 
     def size(steps: int) -> int:
@@ -235,6 +251,7 @@ def _handbook(
     threads: Mapping[str, SelectedThread],
     names: Mapping[str, str],
     keywords: _Keywords,
+    tasks_of: FindTasks,
     *,
     left_out: int,
 ) -> list[RenderedLine]:
@@ -242,7 +259,7 @@ def _handbook(
     for scope, group in _by_scope(memories):
         if lines:
             lines.append(RenderedLine(text=""))
-        lines += _group(scope, names[scope], group, threads, keywords)
+        lines += _group(scope, names[scope], group, threads, keywords, tasks_of)
     if left_out:
         note = f"{left_out} more memories did not fit here; `memory-pipeline memory list` shows all of them."
         lines += [RenderedLine(text=""), RenderedLine(text=note)]
@@ -262,10 +279,11 @@ def _group(
     memories: Sequence[Memory],
     threads: Mapping[str, SelectedThread],
     keywords: _Keywords,
+    tasks_of: FindTasks,
 ) -> list[RenderedLine]:
     thread_ids = sorted({thread_id for memory in memories for thread_id in memory.thread_ids})
     items = [threads[thread_id] for thread_id in thread_ids if thread_id in threads]
-    tasks = _shown_tasks(memories, items)
+    tasks = _shown_tasks(memories, items, tasks_of)
     lines = [RenderedLine(text=text) for text in _group_head(scope, name, items)]
     for shown in tasks:
         lines += [RenderedLine(text=text) for text in _task_lines(shown, keywords.of(shown.task))]
@@ -313,20 +331,21 @@ def _group_head(scope: str, name: str, items: Sequence[SelectedThread]) -> list[
     ]
 
 
-def _shown_tasks(memories: Sequence[Memory], items: Sequence[SelectedThread]) -> list[_ShownTask]:
+def _shown_tasks(memories: Sequence[Memory], items: Sequence[SelectedThread], tasks_of: FindTasks) -> list[_ShownTask]:
     """Number the tasks that the group's memories rest on, by thread id; of too many, the newest are shown."""
     resting = {entry_id for memory in memories for entry_id in memory.entry_ids}
-    found = [
-        (item, task)
-        for item in items
-        for task in item.extraction.tasks
-        if any(entry.entry_id in resting for entry in task.entries)
-    ]
-    if len(found) > MOST_TASKS_SHOWN:
-        newest = sorted(found, key=lambda pair: pair[0].extraction.source_updated_at, reverse=True)[:MOST_TASKS_SHOWN]
-        kept = {id(task) for _, task in newest}
-        found = [(item, task) for item, task in found if id(task) in kept]
-    return [_ShownTask(number=number, task=task, item=item) for number, (item, task) in enumerate(found, start=1)]
+    newest_first = sorted(items, key=lambda item: item.extraction.source_updated_at, reverse=True)
+    found: list[tuple[SelectedThread, Task]] = []
+    while newest_first and len(found) < MOST_TASKS_SHOWN:
+        some, newest_first = newest_first[:MOST_TASKS_SHOWN], newest_first[MOST_TASKS_SHOWN:]
+        found += [
+            (item, task)
+            for item, tasks in zip(some, tasks_of(some), strict=True)
+            for task in tasks
+            if any(entry.entry_id in resting for entry in task.entries)
+        ]
+    shown = sorted(found[:MOST_TASKS_SHOWN], key=lambda pair: pair[0].thread.thread_id)
+    return [_ShownTask(number=number, task=task, item=item) for number, (item, task) in enumerate(shown, start=1)]
 
 
 def _task_lines(shown: _ShownTask, keywords: Sequence[str]) -> list[str]:

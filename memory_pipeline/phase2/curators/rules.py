@@ -210,13 +210,18 @@ def _settle_anew(book: MemoryBook, to_judge: Iterable[str], shelves: Shelves) ->
     """Judge again where entries were withdrawn or stand again, so that another statement is the newer one now."""
     judged = _in_order(book, to_judge)
     for memory in judged:
-        if memory.entry_ids:
+        if memory.entry_ids and book.newest_word(memory)[0] < memory.last_confirmed:
             settle(book, memory.memory_id, shelves)
-    # What gave way to any of these may stand again.
-    linked = [name for memory in _judged_or_changed(book, to_judge) for name in memory.supersedes]
-    for memory in _in_order(book, linked):
-        if memory.entry_ids and memory.status is MemoryStatus.SUPERSEDED:
-            settle(book, memory.memory_id, shelves)
+    # What gave way to any of these may stand again; then what gave way before may give way to that instead.
+    linked = {name for memory in _judged_or_changed(book, to_judge) for name in memory.supersedes}
+    linked.update(memory.memory_id for memory in judged)
+    for _ in linked:
+        done = len(book.changes)
+        for memory in _in_order(book, linked):
+            if memory.entry_ids and memory.status is MemoryStatus.SUPERSEDED:
+                settle(book, memory.memory_id, shelves)
+        if len(book.changes) == done:
+            return
 
 
 def _settle_goals_anew(book: MemoryBook, to_judge: Iterable[str], archive: Archive) -> None:
