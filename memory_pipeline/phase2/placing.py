@@ -152,6 +152,9 @@ def settle(book: MemoryBook, memory_id: str, shelves: Shelves) -> None:
     word = book.newest_word(memory)
     newer = [rival for rival in rivals if book.newest_word(rival) > word]
     is_linked = memory.status is MemoryStatus.SUPERSEDED and memory.superseded_by in {one.memory_id for one in newer}
+    if memory.status is MemoryStatus.ACTIVE:
+        # What the person took out ends nothing any more, even said again; what gave way to it before stays so.
+        newer = [rival for rival in newer if rival.status is not MemoryStatus.RETIRED]
     if newer and not is_linked:
         best = max(newer, key=lambda rival: (rival.status is MemoryStatus.ACTIVE, book.newest_word(rival)))
         _supersede(book, memory, best)

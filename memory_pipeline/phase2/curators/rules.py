@@ -108,7 +108,10 @@ def curate(
     # After a rebuild, a deed may be about a memory that has only just been learnt again.
     deeds_left = [deed for deed in deeds if deed.record.record_id not in done]
     done |= carry_out_deeds(book, deeds_left, shelves, is_last_chance=True)
-    _retire_without_evidence(book, to_judge)
+    if _retire_without_evidence(book, to_judge):
+        for entry in left:  # what stood against one may be gone now
+            if entry.entry_id not in book.placed:
+                _place(book, entry, shelves, orphans, approved)
     _settle_anew(book, to_judge, shelves)
     _settle_goals_anew(book, to_judge, archive)
     if max_unused_days:
@@ -196,10 +199,13 @@ def _place_for_certain(
     return False
 
 
-def _retire_without_evidence(book: MemoryBook, to_judge: Iterable[str]) -> None:
+def _retire_without_evidence(book: MemoryBook, to_judge: Iterable[str]) -> bool:
+    """Retire what rests on nothing any more; returns whether anything did."""
+    done = len(book.changes)
     for memory in _judged_or_changed(book, to_judge):
         if _lacks_evidence(memory):
             book.apply(Operation(kind=OperationKind.RETIRE, memory_id=memory.memory_id, reason=EVIDENCE_WITHDRAWN))
+    return len(book.changes) > done
 
 
 def _lacks_evidence(memory: Memory) -> bool:

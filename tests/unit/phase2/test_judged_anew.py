@@ -165,3 +165,30 @@ def test_after_an_update_statements_are_found_before_their_keys_are_made_anew(wo
     world.run()
     assert world.told() == {(PROJECT, "use pnpm")}
     assert world.store.memory_keys.unkept() == []
+
+
+def test_what_the_person_took_out_ends_nothing_when_it_is_said_again(world: World) -> None:
+    """Also when what stands against it lost its newest evidence, and so is judged again."""
+    world.says("thread-a", entry("use yarn", at=NOW - 3 * DAY))
+    world.run()
+    world.does(JournalAction.RETIRE, world.of("use yarn"))
+    world.says("thread-b", entry("use npm", at=NOW - 2 * DAY))
+    world.says("thread-c", entry("use npm", at=NOW))
+    world.run()
+    world.says("thread-d", entry("use yarn", at=NOW - DAY))
+    world.run()
+    world.gate("thread-c", Gate.DISABLED)
+    world.run()
+    assert world.told() == {(PROJECT, "use npm")}
+    assert judge_everything(world).outcome is Phase2Outcome.NO_CHANGES
+
+
+def test_what_waited_is_placed_with_the_run_in_which_nothing_stands_against_it(world: World) -> None:
+    """And not with the run after it."""
+    world.says("thread-a", learned("the api listens on port 8080", at=NOW - 3 * DAY))
+    world.says("thread-b", learned("the api listens on port 9090", at=NOW - DAY))
+    world.run()
+    world.says("thread-a", entry("use npm"))
+    world.run()
+    assert world.told() == {(PROJECT, "the api listens on port 9090"), (PROJECT, "use npm")}
+    assert world.run().outcome is Phase2Outcome.NO_CHANGES
