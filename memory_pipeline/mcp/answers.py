@@ -347,7 +347,7 @@ class Answers:
         successor = explained.superseded_by
         return {
             **short_document(memory),
-            "status": memory.status,
+            "status": memory.status_now,
             "first_seen": iso(memory.first_seen),
             "last_confirmed": iso(memory.last_confirmed),
             "usage_count": memory.usage.count,
@@ -424,7 +424,7 @@ class Answers:
             return self._file(MEMORY_FILE)
         with self._looking() as store:
             scopes = self._scopes(store, None) or []
-            active = store.memories.every(status=MemoryStatus.ACTIVE)
+            active = [one for one in store.memories.every() if one.status_now is MemoryStatus.ACTIVE]
             memories = [memory for memory in active if memory.scope in scopes]
             cited = store.extractions.get_selected(sorted({name for one in memories for name in one.thread_ids}))
         threads = {item.thread.thread_id: item for item in cited if item.thread.scope in scopes}

@@ -39,8 +39,9 @@ from memory_pipeline.store.decisions import (
     take_back,
     undoing_of,
 )
-from memory_pipeline.store.extractions import NOT_BY_HAND, SAID, entries_by_id
+from memory_pipeline.store.extractions import NOT_BY_HAND, entries_by_id
 from memory_pipeline.store.memories import read_memories
+from memory_pipeline.store.standing import SAID
 
 #: A draft of an entry is said while the entry is; one about memories, while all of them are told.
 _IS_SAID = f"""
