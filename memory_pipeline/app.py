@@ -332,7 +332,11 @@ class App:
         self._pipeline(extracts=True)
 
     def scan(self, *, force: bool = False, on_index: Progress | None = None) -> Discovery:
-        """Index and gate, without extracting anything."""
+        """Index and gate, without extracting anything.
+
+        Raises:
+            InterruptedRunError: it was stopped; the next look goes on.
+        """
         from memory_pipeline.phase1.gates import apply_gates
         from memory_pipeline.phase1.index import index_rollouts
 

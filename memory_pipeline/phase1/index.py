@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from memory_pipeline import __version__
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config, is_default_home
-from memory_pipeline.errors import RolloutError, VanishedError
+from memory_pipeline.errors import InterruptedRunError, RolloutError, VanishedError
 from memory_pipeline.phase1.ahead import HowToRead, Told, helpers_for, read_ahead
 from memory_pipeline.phase1.tasks import index_tasks
 from memory_pipeline.records import Agent, RolloutFile, SeenFile, ThreadFacts
@@ -70,6 +70,9 @@ def index_rollouts(
     """Bring the index in line with the disk: new, grown, moved, archived, returned and vanished rollouts.
 
     ``helpers_for`` tells how many processes help to read so many files.
+
+    Raises:
+        InterruptedRunError: it was stopped; what was read is stored, and the next look reads the rest.
     """
     store.threads.catch_up(now=clock.now())
     store.jobs.shorten_waits(now=clock.now())
@@ -252,14 +255,18 @@ class _Reader:
         stop: threading.Event | None,
         on_progress: Progress | None,
     ) -> int:
-        """Read these of all files on disk, in order, many of them with help; returns how many could not be read."""
+        """Read these of all files on disk, in order, many of them with help; returns how many could not be read.
+
+        Raises:
+            InterruptedRunError: it was stopped; what was read is stored.
+        """
         self._listing = listing
         unreadable = 0
         with closing(self._told_of(files)) as told_of:
             for done, (file, told) in enumerate(zip(files, told_of, strict=True)):
                 if stop is not None and stop.is_set():
-                    self.knows_all = False
-                    break
+                    self._store_what_was_told()
+                    raise InterruptedRunError(f"stopped: {done} of {len(files)} logs were read; the next run goes on")
                 if on_progress:
                     on_progress(done, len(files))
                 if told is None:

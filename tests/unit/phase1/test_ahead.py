@@ -5,12 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 from rollout_logs import START, ClaudeSession, CodexSession, thread_id_of
 
 from memory_pipeline.config import Config, SourceConfig, SourcesConfig
+from memory_pipeline.errors import InterruptedRunError
 from memory_pipeline.phase1.ahead import HELPER_COMMAND, WORTH_HELP_BYTES, HowToRead, helpers_for, read_ahead
 from memory_pipeline.phase1.index import index_rollouts
 from memory_pipeline.records import Agent, IndexedThread, RolloutFile
@@ -152,7 +154,8 @@ def _index(store: Store, config: Config, *, helpers: int, stop_after: int | None
         if done == stop_after:
             stop.set()
 
-    index_rollouts(config, store, FixedClock(), stop=stop, on_progress=progress, helpers_for=lambda _: helpers)
+    with nullcontext() if stop_after is None else pytest.raises(InterruptedRunError):
+        index_rollouts(config, store, FixedClock(), stop=stop, on_progress=progress, helpers_for=lambda _: helpers)
     return store.threads.every()
 
 
