@@ -395,7 +395,8 @@ class Answers:
                     raise _told_as(error) from error
             else:
                 is_in_line = store.forgetting.met() == TombstoneFolder(self._config.tombstones_path).digest()
-                if is_in_line and (is_last or not store.search.is_stale()):
+                is_whole = not Journal(self._config.journal_path).is_gone() or not store.journal.was_told()
+                if is_in_line and (is_last or is_whole) and (is_last or not store.search.is_stale()):
                     return store
                 store.close()
             if not is_last:

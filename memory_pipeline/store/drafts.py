@@ -486,6 +486,10 @@ class Drafts:
         rows = self._connect().execute("SELECT record_id FROM review_records")
         return frozenset(row["record_id"] for row in rows)
 
+    def every_record(self) -> list[ReviewRecord]:
+        """Return the records about drafts that are known here, in the order of the journal."""
+        return records_where(self._connect(), "TRUE")
+
     def learn_records(self, records: Sequence[ReviewRecord]) -> None:
         """Take in records of the journal, in its order: carried out where their draft is there, else once it is."""
         with immediate(self._connect()) as connection:
