@@ -19,6 +19,15 @@ from memory_pipeline.store.store import Store
 
 #: Gates that other rules than these decided are decided anew.
 _RULES_VERSION = 1
+#: What a gate is told from in the configuration, beside what Conditions hold; a change of anything else decides none.
+CONFIGURED_BY = (
+    GENERATE,
+    "gates.",
+    "model.provider",
+    "model.base_url",
+    "model.send_local_model_sessions",
+    "budget.",
+)
 _LEAST = "gates.min_rate_limit_remaining_percent"
 #: For so long after its time a gate may be told either way.
 _TURN_SECONDS = 1.0
@@ -144,8 +153,9 @@ def _holds(
 
 def _stamp(in_force: InForce, conditions: Conditions, holds: Mapping[float, Gate | None]) -> str:
     """Return what changes whenever the gate of a thread may be another that did not change itself, time apart."""
+    configured = in_force.stamp_of(CONFIGURED_BY)
     alike = (conditions.force, sorted(conditions.held_projects), conditions.codex_reads_us, sorted(holds.items()))
-    return hashlib.sha256(repr((__version__, _RULES_VERSION, in_force.stamp, alike)).encode()).hexdigest()
+    return hashlib.sha256(repr((__version__, _RULES_VERSION, configured, alike)).encode()).hexdigest()
 
 
 def _changes_at(thread: IndexedThread, config: Config, now: float) -> float | None:
