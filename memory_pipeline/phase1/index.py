@@ -19,6 +19,7 @@ from memory_pipeline import __version__
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config, is_default_home
 from memory_pipeline.errors import InterruptedRunError, RolloutError, VanishedError
+from memory_pipeline.heaps import seldom_collecting
 from memory_pipeline.phase1.ahead import HowToRead, Told, helpers_for, read_ahead
 from memory_pipeline.phase1.tasks import index_tasks
 from memory_pipeline.records import Agent, RolloutFile, SeenFile, ThreadFacts
@@ -77,7 +78,8 @@ def index_rollouts(
     store.threads.catch_up(now=clock.now())
     store.jobs.shorten_waits(now=clock.now())
     reader = _Reader(config, store, clock, helpers_for)
-    found = _bring_in_line(config, store, clock, reader, stop, on_progress, scan)
+    with seldom_collecting():
+        found = _bring_in_line(config, store, clock, reader, stop, on_progress, scan)
     store.citations.count_threads(now=clock.now())
     store.threads.rescope(store.threads.scopes_with_remote())
     problems, tasks = [*_home_problems(config), *found.problems], 0
