@@ -49,6 +49,25 @@ class HowToRead(Struct, frozen=True, kw_only=True):
     now: float  # when the look began
 
 
+class LogReader:
+    """Reads what logs tell, in whichever process."""
+
+    def __init__(self, how: HowToRead) -> None:
+        self._how = how
+        self._own: dict[Agent, OwnFolders] = {}
+
+    def facts_of(self, file: RolloutFile, part: OwnPart) -> ThreadFacts:
+        """Read what the index needs to know of a thread, from the part of its log that is its own.
+
+        Raises:
+            RolloutError: it can't be read.
+        """
+        how, home = self._how, self._how.homes[file.agent]
+        if file.agent not in self._own:
+            self._own[file.agent] = OwnFolders((*how.own_folders, *memory_folders(file.agent, home)))
+        return read_facts(file, home, max_bytes=how.max_bytes, own_folders=self._own[file.agent], own=part, now=how.now)
+
+
 class Told(Struct, frozen=True, kw_only=True):
     """What a log tells, and the scope of its thread."""
 
@@ -145,22 +164,19 @@ def serve() -> None:
     """Tell of each log of a share, until nobody listens any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a person stops the one that asks
     share = msgpack.decode(sys.stdin.buffer.read(), type=_Share)
-    own: dict[Agent, OwnFolders] = {}
+    reader = LogReader(share.how)
     try:
         for file, part in zip(share.files, share.parts, strict=True):
-            told = _tell(file, part, share.how, own)
+            told = _tell(reader, file, part)
             sys.stdout.buffer.write(len(told).to_bytes(_SIZE_BYTES, "big") + told)
             sys.stdout.buffer.flush()
     except BrokenPipeError:
         os._exit(0)  # the end of Python would try once more to write what is left
 
 
-def _tell(file: RolloutFile, part: OwnPart, how: HowToRead, own: dict[Agent, OwnFolders]) -> bytes:
-    home = how.homes[file.agent]
-    if file.agent not in own:
-        own[file.agent] = OwnFolders((*how.own_folders, *memory_folders(file.agent, home)))
+def _tell(reader: LogReader, file: RolloutFile, part: OwnPart) -> bytes:
     try:
-        facts = read_facts(file, home, max_bytes=how.max_bytes, own_folders=own[file.agent], own=part, now=how.now)
+        facts = reader.facts_of(file, part)
         scope = scope_of(facts.cwd, facts.git_remote, thread_id=facts.thread_id)
         is_plain = facts.forked_from is None and not part.own_from_byte
         return msgpack.encode(Told(facts=facts, scope=scope)) if is_plain else b""

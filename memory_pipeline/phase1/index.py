@@ -20,12 +20,11 @@ from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config, is_default_home
 from memory_pipeline.errors import InterruptedRunError, RolloutError, VanishedError
 from memory_pipeline.heaps import seldom_collecting
-from memory_pipeline.phase1.ahead import HowToRead, Told, helpers_for, read_ahead
+from memory_pipeline.phase1.ahead import HowToRead, LogReader, Told, helpers_for, read_ahead
 from memory_pipeline.phase1.tasks import index_tasks
 from memory_pipeline.records import Agent, RolloutFile, SeenFile, ThreadFacts
 from memory_pipeline.rollouts.discover import ScanFolder, find_rollouts, home_problem, look_at_rollouts
 from memory_pipeline.rollouts.lineage import OwnPart, current_file, own_start
-from memory_pipeline.rollouts.reading import OwnFolders, memory_folders, read_facts
 from memory_pipeline.rollouts.scope import scope_of
 from memory_pipeline.store.store import Store
 from memory_pipeline.store.threads import Reading
@@ -248,7 +247,13 @@ class _Reader:
         self._tombstones = TombstoneFolder(config.tombstones_path)
         self.knows_all = True  # every file that was to be read was
         self._told: list[tuple[RolloutFile, Told]] = []  # by helpers, and not stored yet
-        self._own_folders: dict[Agent, OwnFolders] = {}
+        self._how = HowToRead(
+            homes={agent: config.sources.of(agent).home for agent in AGENTS_WITH_HOMES},
+            max_bytes=config.gates.max_rollout_bytes,
+            own_folders=(config.memories_dir, config.state_dir),
+            now=clock.now(),
+        )
+        self._reader = LogReader(self._how)
 
     def read_all(
         self,
@@ -289,23 +294,17 @@ class _Reader:
         if not helpers:
             yield from repeat(None, len(files))
             return
-        how = HowToRead(
-            homes={agent: self._config.sources.of(agent).home for agent in AGENTS_WITH_HOMES},
-            max_bytes=self._config.gates.max_rollout_bytes,
-            own_folders=(self._config.memories_dir, self._config.state_dir),
-            now=self._clock.now(),
-        )
-        yield from read_ahead(files, [self._own_part(file) for file in files], how, helpers=helpers)
+        yield from read_ahead(files, [self._own_part(file) for file in files], self._how, helpers=helpers)
 
     def _store_what_was_told(self) -> None:
-        tombstones = self._tombstones.current()
-        readings = [
-            Reading(file=file, facts=_without_forgotten(told.facts, tombstones), scope=told.scope)
-            for file, told in self._told
-        ]
+        self._store_readings([Reading(file=file, facts=told.facts, scope=told.scope) for file, told in self._told])
         self._told.clear()
-        self._store.threads.record_readings(readings, now=self._clock.now())
-        for reading in readings:
+
+    def _store_readings(self, readings: Sequence[Reading]) -> None:
+        tombstones = self._tombstones.current()
+        left = [replace(reading, facts=_without_forgotten(reading.facts, tombstones)) for reading in readings]
+        self._store.threads.record_readings(left, now=self._clock.now())
+        for reading in left:
             if tombstones.has_thread(reading.facts.thread_id):
                 self._store.threads.set_disabled(reading.facts.thread_id, disabled=True)
 
@@ -319,14 +318,14 @@ class _Reader:
     def _read(self, file: RolloutFile, *, is_shared_out: bool) -> bool:
         own = self._own_part(file)  # outside: a fault of the store is no fault of this log
         try:
-            facts = self._facts(file, own)
+            facts = self._reader.facts_of(file, own)
             if own.own_from_byte and facts.forked_from is None:
                 # Another log took the fork's place under its name: nothing before the old offset is anyone else's.
                 own = OwnPart(foreign_hashes=own.foreign_hashes)
-                facts = self._facts(file, own)
+                facts = self._reader.facts_of(file, own)
             if facts.forked_from is not None and own.own_from_byte == 0:
                 own = OwnPart(foreign_hashes=own.foreign_hashes, own_from_byte=self._own_start(file, facts.forked_from))
-                facts = self._facts(file, own) if own.own_from_byte else facts
+                facts = self._reader.facts_of(file, own) if own.own_from_byte else facts
         except VanishedError:
             self.knows_all = False
             return True  # it vanished between the listing and now; the next pass sees it gone
@@ -336,17 +335,14 @@ class _Reader:
             self._store.threads.record_unreadable(file, reason, scope, now=self._clock.now())
             self.knows_all = False
             return False
-        tombstones = self._tombstones.current()
         reading = Reading(
             file=file,
-            facts=_without_forgotten(facts, tombstones),
+            facts=facts,
             scope=scope_of(facts.cwd, facts.git_remote, thread_id=facts.thread_id),
             own_from_byte=own.own_from_byte,
             is_shared_out=is_shared_out,
         )
-        self._store.threads.record_readings([reading], now=self._clock.now())
-        if tombstones.has_thread(facts.thread_id):
-            self._store.threads.set_disabled(facts.thread_id, disabled=True)
+        self._store_readings([reading])
         return True
 
     def _own_part(self, file: RolloutFile) -> OwnPart:
@@ -363,20 +359,6 @@ class _Reader:
         if self._by_thread is None:
             self._by_thread = {(file.agent, file.thread_id): file for file in self._listing.values()}
         return self._by_thread.get((agent, thread_id))
-
-    def _facts(self, file: RolloutFile, own: OwnPart) -> ThreadFacts:
-        home = self._config.sources.of(file.agent).home
-        if file.agent not in self._own_folders:
-            ours = (self._config.memories_dir, self._config.state_dir, *memory_folders(file.agent, home))
-            self._own_folders[file.agent] = OwnFolders(ours)
-        return read_facts(
-            file,
-            home,
-            max_bytes=self._config.gates.max_rollout_bytes,
-            own_folders=self._own_folders[file.agent],
-            own=own,
-            now=self._clock.now(),
-        )
 
 
 def _without_forgotten(facts: ThreadFacts, tombstones: Tombstones) -> ThreadFacts:
