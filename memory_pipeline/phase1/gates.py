@@ -32,15 +32,12 @@ _LEAST = "gates.min_rate_limit_remaining_percent"
 #: For so long after its time a gate may be told either way.
 _TURN_SECONDS = 1.0
 
-#: What ``run --force`` passes over. Never a switch, a budget, an own run, external context or the provider policy.
-FORCED_OPEN = frozenset({Gate.TOO_RECENT, Gate.TOO_SHORT})
-
 
 class Conditions(Struct, frozen=True, kw_only=True):
     """What holds for all threads alike at the moment of gating."""
 
     now: float
-    force: bool
+    force: bool  # passes over too_recent and too_short: never a switch, a budget, or what says whose words these are
     paid_hold: Gate | None = None  # what holds all paid work: the budget, or an agent's own quota
     held_projects: frozenset[str] = frozenset()  # those whose own cap on paid tokens leaves no room for a call
     codex_reads_us: bool = False  # the workspace is the memory folder of Codex, whose own generation must be off
