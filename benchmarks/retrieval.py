@@ -23,6 +23,10 @@ from msgspec import Struct
 from msgspec.structs import asdict
 from retrieval_pairs import SETS, pairs_of
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "support"))
+
+from remembered import remember, row
+
 from memory_pipeline.recall.search import search
 from memory_pipeline.store.store import Store
 
@@ -164,22 +168,16 @@ def _parts(source: Sequence[Sequence[str] | str]) -> list[Sequence[str]]:
 
 
 def fill(path: Path, statements: Sequence[str], made: random.Random) -> None:
-    """Put memories of the last half year into a store, some of them used; nothing is known of what they rest on."""
-    with closing(sqlite3.connect(path)) as database:
-        for number, statement in enumerate(statements):
-            said = NOW - made.uniform(0, 180) * DAY
-            database.execute(
-                """
-                INSERT INTO memories (memory_id, kind, scope, condition, statement, status, first_seen, last_confirmed,
-                    learned_at, reason)
-                VALUES (?, 'preference', 'project:example.org/sam/shop', '', ?, 'active', ?, ?, ?, '')
-                """,
-                (f"m_{number:016x}", statement, said, said, said),
-            )
-            if made.random() < 0.1:
-                used = (f"m_{number:016x}", made.randint(1, 5), said)
-                database.execute("INSERT INTO usage VALUES ('memory', ?, ?, ?)", used)
-        database.commit()
+    """Put memories of the last half year into a store, some of them used; what they rest on has no words."""
+    rows = []
+    used: dict[str, int] = {}
+    for number, statement in enumerate(statements):
+        said = NOW - made.uniform(0, 180) * DAY
+        times = {"first_seen": said, "last_confirmed": said, "learned_at": said}
+        rows.append(row(f"m_{number:016x}", statement, "project:example.org/sam/shop", **times))
+        if made.random() < 0.1:
+            used[f"m_{number:016x}"] = made.randint(1, 5)
+    remember(path, rows, used=used)
 
 
 def plain_index(statements: Sequence[str]) -> sqlite3.Connection:

@@ -8,15 +8,17 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import sqlite3
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "support"))
+
+from remembered import remember, row
 
 from memory_pipeline.store.store import Store
 
@@ -87,26 +89,14 @@ def _remember(state: Path, count: int) -> None:
     chance = random.Random(1)
     scopes = ["user", f"project:{PROJECT}", *(f"project:/home/sam/other{number}" for number in range(8))]
     now = time.time()
-    rows = [
-        (
-            f"m_{number:016x}",
-            chance.choice(["preference", "knowledge", "failure"]),
-            scopes[number % len(scopes)],
-            " ".join(chance.choices(WORDS, k=12)) + f" number {number}",
-            now - chance.random() * 3e7,
-        )
-        for number in range(count)
-    ]
-    with closing(sqlite3.connect(store.path)) as connection:
-        connection.executemany(
-            """
-            INSERT INTO memories (memory_id, kind, scope, condition, statement, status, first_seen, last_confirmed,
-                learned_at, reason)
-            VALUES (?1, ?2, ?3, '', ?4, 'active', ?5, ?5, ?5, '')
-            """,
-            rows,
-        )
-        connection.commit()
+    rows = []
+    for number in range(count):
+        kind = chance.choice(["preference", "knowledge", "failure"])
+        statement = " ".join(chance.choices(WORDS, k=12)) + f" number {number}"
+        said = now - chance.random() * 3e7
+        times = {"first_seen": said, "last_confirmed": said, "learned_at": said}
+        rows.append(row(f"m_{number:016x}", statement, scopes[number % len(scopes)], kind=kind, **times))
+    remember(store.path, rows)
     store.search.refresh()
     store.close()
 

@@ -24,6 +24,7 @@ from memory_pipeline.config import Config
 from memory_pipeline.errors import (
     DamagedDatabaseError,
     InterruptedRunError,
+    LockedError,
     MemoryPipelineError,
     RolloutError,
     StoreError,
@@ -90,7 +91,8 @@ class App:
     ) -> None:
         """Open the store of ``config``, mended where it is damaged or gone, and finish what was cut off.
 
-        That is restoring a backup, and a forgetting, also one that a backup brought back. ``extractor`` overrides the
+        That is restoring a backup, and a forgetting, also one that a backup brought back. A journal that is gone is
+        written anew, before anything is written into a new one. ``extractor`` overrides the
         one that the configuration names; ``stop`` ends a running pass when it is set. Without ``mends`` a damaged
         database is left to a run: mending takes long. ``busy_seconds`` is how long a statement waits for another
         program that writes.
@@ -120,6 +122,7 @@ class App:
         try:
             self._take_settings_mended()
             self._bring_in_line_if_due()
+            self._write_journal_anew_if_gone()
         except BaseException:
             self.store.close()
             raise
@@ -332,7 +335,11 @@ class App:
         self._pipeline(extracts=True)
 
     def scan(self, *, force: bool = False, on_index: Progress | None = None) -> Discovery:
-        """Index and gate, without extracting anything."""
+        """Index and gate, without extracting anything.
+
+        Raises:
+            InterruptedRunError: it was stopped; the next look goes on.
+        """
         from memory_pipeline.phase1.gates import apply_gates
         from memory_pipeline.phase1.index import index_rollouts
 
@@ -424,6 +431,20 @@ class App:
     def _bring_in_line_if_due(self) -> None:
         if is_forgetting_due(self.store, TombstoneFolder(self.config.tombstones_path)):
             self.forgetting().bring_in_line_if_due()
+
+    def _write_journal_anew_if_gone(self) -> None:
+        from memory_pipeline.rollouts.journal import Journal
+
+        if not Journal(self.config.journal_path).is_gone() or not self.store.journal.was_told():
+            return
+        from memory_pipeline.safekeeping.journal_anew import write_journal_anew
+
+        try:
+            told = write_journal_anew(self.config, self.store)
+        except (OSError, LockedError) as error:  # what is asked for may go on without; doctor tells of it
+            told = f"{self.config.journal_path} is gone, and can't be written anew now: {error}"
+        if told:
+            logger.warning("%s", told, extra={"action": "mend", "outcome": "mended"})
 
     def _bring_in_line_under_lock(self, lock: HeldLock) -> None:
         if is_forgetting_due(self.store, TombstoneFolder(self.config.tombstones_path)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Collection, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
@@ -403,7 +404,8 @@ def is_default_home(agent: Agent, config: Config) -> bool:
     return config.sources.of(agent).home == str(Path(AGENT_HOMES[agent][1]).expanduser())
 
 
-def key_names(record: type[Struct] = Config, prefix: str = "") -> list[str]:
+@cache
+def key_names(record: type[Struct] = Config, prefix: str = "") -> tuple[str, ...]:
     """List every key that a configuration file may hold, dotted, in the order of the file."""
     names: list[str] = []
     hints = get_type_hints(record)
@@ -412,7 +414,7 @@ def key_names(record: type[Struct] = Config, prefix: str = "") -> list[str]:
             names.extend(key_names(hints[name], f"{prefix}{name}."))
         else:
             names.append(f"{prefix}{name}")
-    return names
+    return tuple(names)
 
 
 def as_table(config: Struct) -> dict[str, Any]:

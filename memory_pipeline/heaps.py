@@ -55,7 +55,7 @@ _COLLECTING = _Collecting()
 
 @contextmanager
 def seldom_collecting() -> Iterator[None]:
-    """Look for cycles more seldom meanwhile: reading a log makes thousands of small records, and no cycles.
+    """Look for cycles more seldom meanwhile: reading logs, or comparing an index, makes small records, and no cycles.
 
     Several threads may ask for it at once; when the last of them is done, all is as it was before the first.
     """

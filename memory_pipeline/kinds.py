@@ -26,6 +26,34 @@ class Source(StrEnum):
     OTHER = "other"
 
 
+class Gate(StrEnum):
+    """One named reason why a rollout is not extracted now."""
+
+    TOO_RECENT = "too_recent"
+    TOO_OLD = "too_old"
+    TOO_SHORT = "too_short"
+    SOURCE = "source"
+    SUBAGENT = "subagent"
+    OWN_RUN = "own_run"
+    ARCHIVED = "archived"
+    DISABLED = "disabled"
+    POLLUTED = "polluted"
+    EXTERNAL_CONTEXT = "external_context"
+    NO_USER_MESSAGE = "no_user_message"
+    BUDGET = "budget"
+    RATE_LIMIT = "rate_limit"
+    PROVIDER_POLICY = "provider_policy"
+    OVERSIZE = "oversize"
+    UNREADABLE = "unreadable"
+    EMPTY = "empty"
+    NOT_COMPLETED = "not_completed"
+
+
+#: Gates that turn a thread ``gated`` whatever was extracted, and withdraw its entries while they stand; see
+#: ``IndexedThread.keeps_words`` for when they don't.
+WITHDRAWING_GATES = frozenset({Gate.DISABLED, Gate.POLLUTED, Gate.OWN_RUN, Gate.SUBAGENT, Gate.NOT_COMPLETED})
+
+
 class EntryKind(StrEnum):
     """What sort of statement an entry or a memory is."""
 

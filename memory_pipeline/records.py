@@ -12,8 +12,10 @@ from msgspec import Struct, field
 from memory_pipeline.kinds import PROJECT_SCOPE_PREFIX as PROJECT_SCOPE_PREFIX  # noqa: PLC0414
 from memory_pipeline.kinds import STATED_KINDS as STATED_KINDS  # noqa: PLC0414
 from memory_pipeline.kinds import USER_SCOPE as USER_SCOPE  # noqa: PLC0414
+from memory_pipeline.kinds import WITHDRAWING_GATES as WITHDRAWING_GATES  # noqa: PLC0414
 from memory_pipeline.kinds import Agent as Agent  # noqa: PLC0414
 from memory_pipeline.kinds import EntryKind as EntryKind  # noqa: PLC0414
+from memory_pipeline.kinds import Gate as Gate  # noqa: PLC0414
 from memory_pipeline.kinds import MemoryStatus as MemoryStatus  # noqa: PLC0414
 from memory_pipeline.kinds import SettingRecord as SettingRecord  # noqa: PLC0414
 from memory_pipeline.kinds import Source as Source  # noqa: PLC0414
@@ -60,29 +62,6 @@ class Coverage(StrEnum):
 
     HIGH = "high"
     PARTIAL = "partial"
-
-
-class Gate(StrEnum):
-    """One named reason why a rollout is not extracted now."""
-
-    TOO_RECENT = "too_recent"
-    TOO_OLD = "too_old"
-    TOO_SHORT = "too_short"
-    SOURCE = "source"
-    SUBAGENT = "subagent"
-    OWN_RUN = "own_run"
-    ARCHIVED = "archived"
-    DISABLED = "disabled"
-    POLLUTED = "polluted"
-    EXTERNAL_CONTEXT = "external_context"
-    NO_USER_MESSAGE = "no_user_message"
-    BUDGET = "budget"
-    RATE_LIMIT = "rate_limit"
-    PROVIDER_POLICY = "provider_policy"
-    OVERSIZE = "oversize"
-    UNREADABLE = "unreadable"
-    EMPTY = "empty"
-    NOT_COMPLETED = "not_completed"
 
 
 class JobState(StrEnum):
@@ -420,9 +399,6 @@ class IndexedThread(Struct, frozen=True, kw_only=True):
 
 #: Why reading a log stopped early: it has more plain text than it may have. One of ``skipped_lines``.
 PAST_LIMIT = "past_limit"
-#: Gates that turn a thread ``gated`` whatever was extracted, and withdraw its entries while they stand; see
-#: ``keeps_words`` for when they don't.
-WITHDRAWING_GATES = frozenset({Gate.DISABLED, Gate.POLLUTED, Gate.OWN_RUN, Gate.SUBAGENT, Gate.NOT_COMPLETED})
 
 
 class ClaimOutcome(StrEnum):
@@ -503,6 +479,11 @@ class Memory(Struct, frozen=True, kw_only=True):
     usage: Usage
     by_hand: bool = False  # its wording is from the person's own hand
     group: str = ""  # memories of one scope with the same mark here are told next to one another
+
+    @property
+    def status_now(self) -> MemoryStatus:
+        """Its status by what stands now: the next consolidation retires what rests on nothing any more."""
+        return self.status if self.entry_ids else MemoryStatus.RETIRED
 
 
 class Actor(StrEnum):

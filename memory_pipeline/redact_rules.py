@@ -14,9 +14,6 @@ from functools import cache
 
 from msgspec import Struct
 
-#: What stands in place of a secret; it is never taken for a secret, a value or a part of one.
-MARKER = r"\[redacted:[a-z-]{1,40}\]"
-
 _TOKEN_CHARACTERS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
 #: Makes ``x`` of each character of a token, and a blank of any other.
 TOKEN_MASK = bytes(ord("x") if byte in _TOKEN_CHARACTERS else ord(" ") for byte in range(256))

@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from memory_pipeline.clock import Clock, iso
-from memory_pipeline.config import Config, as_table, checked_value, nearest_key, value_in, value_of_text, with_values
+from memory_pipeline.config import (
+    Config,
+    checked_value,
+    key_names,
+    nearest_key,
+    value_in,
+    value_of_text,
+    with_values,
+)
 from memory_pipeline.errors import ConfigError, UsageError
 from memory_pipeline.kinds import PROJECT_SCOPE_PREFIX, SettingRecord
 from memory_pipeline.tombstones import Tombstone, TombstoneFolder, TombstoneKind, Tombstones, switch_value
@@ -168,10 +176,21 @@ class InForce:
             self._made[targets] = with_values(self._config, values) if values else self._config
         return self._made[targets]
 
-    @property
-    def stamp(self) -> str:
-        """What changes whenever anything in force may be other than it was."""
-        told = (as_table(self._config), sorted(self._rows.items()), self._tombstones.digest)
+    def stamp_of(self, keys: Sequence[str]) -> str:
+        """Return what changes whenever any of these keys may be in force otherwise, for whatever project or thread.
+
+        ``keys`` are such, or, ending with a dot, whole tables.
+        """
+        told = (
+            [(key, value_in(self._config, key)) for key in key_names() if key.startswith(tuple(keys))],
+            [
+                (target, key, row)
+                for target, rows in sorted(self._rows.items())
+                for key, row in sorted(rows.items())
+                if key.startswith(tuple(keys))
+            ],
+            self._tombstones.digest if self._tombstones.holds_switches else "",
+        )
         return hashlib.sha256(repr(told).encode("utf-8", "replace")).hexdigest()
 
     def values_of(self, key: str) -> set[Any]:
@@ -347,8 +366,6 @@ def check_key(key: str) -> None:
     """
     if key in SETTABLE:
         return
-    from memory_pipeline.config import key_names
-
     if key in key_names():
         raise UsageError(f"{key} stands in the configuration file alone; what can be set here: {', '.join(SETTABLE)}")
     raise UsageError(f"unknown key {key}; the nearest known key is {nearest_key(key, SETTABLE)}")

@@ -12,7 +12,7 @@ import click
 
 from memory_pipeline.cli.commands import cli
 from memory_pipeline.cli.place import EXIT_INTERRUPTED, AtOnce
-from memory_pipeline.errors import MemoryPipelineError
+from memory_pipeline.errors import MemoryPipelineError, reason_of
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -45,8 +45,7 @@ def run(arguments: Sequence[str]) -> int:
     except MemoryPipelineError as error:
         return _failed(arguments, str(error), error.exit_code, lines=error.lines)
     except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        return _failed(arguments, f"{place}{error.strerror or error}", 1)
+        return _failed(arguments, reason_of(error), 1)
     except Exception as error:  # noqa: BLE001 - a fault of ours is one line too, and never quotes what was read
         import traceback
 

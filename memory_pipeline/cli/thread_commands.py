@@ -115,7 +115,7 @@ def threads_retry(place: Place, *, thread: str, as_json: bool) -> int:
 @JSON_OPTION
 @click.pass_obj
 def threads_disable(place: Place, *, thread: str, as_json: bool) -> int:
-    """Keep a session out: it is not extracted, and what it said is withdrawn by the next run."""
+    """Keep a session out: it is not extracted, and what only it said is told no more."""
     return _switch_thread(place, thread, disabled=True, as_json=as_json)
 
 
@@ -187,7 +187,10 @@ def _switch_thread(place: Place, thread: str, *, disabled: bool, as_json: bool) 
     if as_json:
         output.print_json(output.thread_document(after))
     elif disabled:
-        click.echo(f"Thread {name} is disabled; the next `{place.command('run')}` drops what only it said.")
+        click.echo(
+            f"Thread {name} is disabled, and what only it said is told no more; "
+            f"the next `{place.command('run')}` takes it out of MEMORY.md, too."
+        )
     elif not wider.value:
         click.echo(
             f"Thread {name} follows its project again, for which generation is off (from: {wider.origin}); "

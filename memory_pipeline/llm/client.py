@@ -28,7 +28,6 @@ from memory_pipeline.llm.port import Meter, Taken
 from memory_pipeline.llm.retry import call_with_retries
 from memory_pipeline.llm.wire import (
     Usage,
-    byte_count,
     counted_tokens,
     estimated_tokens,
     limit_answer,
@@ -36,6 +35,7 @@ from memory_pipeline.llm.wire import (
     usage_of,
     words_of,
 )
+from memory_pipeline.tokens import byte_count
 
 if TYPE_CHECKING:
     from openai import OpenAI

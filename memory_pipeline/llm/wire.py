@@ -11,6 +11,7 @@ from msgspec import Struct
 from memory_pipeline.errors import AnswerError
 from memory_pipeline.llm.port import Tool, ToolCall, ToolResult
 from memory_pipeline.records import EntryKind, TaskOutcome
+from memory_pipeline.tokens import byte_count
 
 RESPONSES = "responses"
 
@@ -275,11 +276,6 @@ def estimated_tokens(texts: Iterable[str]) -> int:
 def counted_tokens(texts: Iterable[str | bytes]) -> int:
     """Return how many tokens texts have at the least, as far as we can tell: one for four bytes of UTF-8."""
     return sum(len(text) if isinstance(text, bytes) else byte_count(text) for text in texts) // 4
-
-
-def byte_count(text: str) -> int:
-    """Return how many bytes of UTF-8 a text takes; what can't be encoded counts as one."""
-    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
 def words_of(reply: Mapping[str, Any]) -> list[str]:

@@ -347,7 +347,7 @@ class Answers:
         successor = explained.superseded_by
         return {
             **short_document(memory),
-            "status": memory.status,
+            "status": memory.status_now,
             "first_seen": iso(memory.first_seen),
             "last_confirmed": iso(memory.last_confirmed),
             "usage_count": memory.usage.count,
@@ -395,7 +395,8 @@ class Answers:
                     raise _told_as(error) from error
             else:
                 is_in_line = store.forgetting.met() == TombstoneFolder(self._config.tombstones_path).digest()
-                if is_in_line and (is_last or not store.search.is_stale()):
+                is_whole = not Journal(self._config.journal_path).is_gone() or not store.journal.was_told()
+                if is_in_line and (is_last or is_whole) and (is_last or not store.search.is_stale()):
                     return store
                 store.close()
             if not is_last:
@@ -424,7 +425,7 @@ class Answers:
             return self._file(MEMORY_FILE)
         with self._looking() as store:
             scopes = self._scopes(store, None) or []
-            active = store.memories.every(status=MemoryStatus.ACTIVE)
+            active = [one for one in store.memories.every() if one.status_now is MemoryStatus.ACTIVE]
             memories = [memory for memory in active if memory.scope in scopes]
             cited = store.extractions.get_selected(sorted({name for one in memories for name in one.thread_ids}))
         threads = {item.thread.thread_id: item for item in cited if item.thread.scope in scopes}

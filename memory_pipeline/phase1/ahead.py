@@ -1,43 +1,37 @@
-"""Reading many logs at once, each in one of several helping processes: an interpreter uses one core alone.
+"""Reading many logs at once, with helping processes: an interpreter uses one core alone.
 
-A first index reads everything that an agent ever left. What a helper can't tell plainly (a log that can't be read, a
-fork, which takes a look at its parent) it leaves to whoever asked. A helper ends with the pipe it is asked through, and
-so with the process that started it, however that ends.
+A first index reads everything that an agent ever left. Each helper is told at its start what is its share, every second
+log of two, and tells of one log after the other. What it can't tell plainly (a log that can't be read, a fork, which
+takes a look at its parent) it leaves to whoever asked; so is the share of a helper that failed. It waits as soon as
+nobody takes what it tells, and ends as soon as nobody can: with the process that started it, however that ends.
 """
 
 from __future__ import annotations
 
 import os
-import pickle
-import queue
 import signal
 import subprocess
 import sys
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from itertools import repeat
 
-from msgspec import Struct
+from msgspec import MsgspecError, Struct, msgpack
 
 from memory_pipeline.records import Agent, RolloutFile, ThreadFacts
 from memory_pipeline.rollouts.lineage import OwnPart
 from memory_pipeline.rollouts.reading import OwnFolders, memory_folders, read_facts
 from memory_pipeline.rollouts.scope import scope_of
 
-#: Below so many bytes a helper takes longer to start than to read.
+#: Below so many logs, or bytes, a helper takes longer to start than to read.
+WORTH_HELP_FILES = 64
 WORTH_HELP_BYTES = 64_000_000
 #: More helpers than these would wait for what they read to be stored.
 MOST_HELPERS = 4
-#: A helper is asked about so many logs at once, fewer where they are long, since who stops a run waits for an answer.
-_AT_ONCE = 32
-_BYTES_AT_ONCE = 16_000_000
-#: How many such questions wait for each.
-_AHEAD = 2
 _ENDS_WITHIN_SECONDS = 5.0
+#: Before what a log tells stands how long that is; nothing where it can't be told plainly.
+_SIZE_BYTES = 4
 #: It finds this program where whoever starts it did. What else a start of Python may run (-S leaves it out) could print
-#: something, and who waits for an answer would wait for the rest of that.
+#: something, which would be taken for what it tells.
 HELPER_COMMAND = (
     sys.executable,
     "-S",
@@ -55,6 +49,25 @@ class HowToRead(Struct, frozen=True, kw_only=True):
     now: float  # when the look began
 
 
+class LogReader:
+    """Reads what logs tell, in whichever process."""
+
+    def __init__(self, how: HowToRead) -> None:
+        self._how = how
+        self._own: dict[Agent, OwnFolders] = {}
+
+    def facts_of(self, file: RolloutFile, part: OwnPart) -> ThreadFacts:
+        """Read what the index needs to know of a thread, from the part of its log that is its own.
+
+        Raises:
+            RolloutError: it can't be read.
+        """
+        how, home = self._how, self._how.homes[file.agent]
+        if file.agent not in self._own:
+            self._own[file.agent] = OwnFolders((*how.own_folders, *memory_folders(file.agent, home)))
+        return read_facts(file, home, max_bytes=how.max_bytes, own_folders=self._own[file.agent], own=part, now=how.now)
+
+
 class Told(Struct, frozen=True, kw_only=True):
     """What a log tells, and the scope of its thread."""
 
@@ -62,10 +75,18 @@ class Told(Struct, frozen=True, kw_only=True):
     scope: str
 
 
+class _Share(Struct, frozen=True, kw_only=True):
+    """What one helper has to read, in order."""
+
+    how: HowToRead
+    files: Sequence[RolloutFile]
+    parts: Sequence[OwnPart]
+
+
 def helpers_for(files: Sequence[RolloutFile]) -> int:
     """Return how many helpers are worth their start for these files; 0: read them here."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    is_worth_it = len(files) > 2 * _AT_ONCE and sum(file.size for file in files) >= WORTH_HELP_BYTES
+    is_worth_it = len(files) > WORTH_HELP_FILES and sum(file.size for file in files) >= WORTH_HELP_BYTES
     return min(cores, MOST_HELPERS) if is_worth_it and cores > 1 else 0
 
 
@@ -81,80 +102,49 @@ def read_ahead(
 
     ``parts`` says of each file which part of it is its thread's own; ``command`` starts a helper.
     """
-    free: queue.SimpleQueue[_Helper] = queue.SimpleQueue()
-    started = [helper for helper in (_Helper(how, command) for _ in range(helpers)) if helper.is_there]
-    if not started:  # and where no process can be started, no thread may be either
-        yield from repeat(None, len(files))
-        return
-    for helper in started:
-        free.put(helper)
-
-    def ask(asked: Sequence[tuple[RolloutFile, OwnPart]]) -> list[Told | None]:
-        helper = free.get()
-        try:
-            return helper.ask(asked)
-        finally:
-            free.put(helper)
-
-    waiting: deque[Future[list[Told | None]]] = deque()
-    with ThreadPoolExecutor(len(started)) as pool:
-        try:
-            for asked in _questions(files, parts):
-                waiting.append(pool.submit(ask, asked))
-                if len(waiting) > _AHEAD * len(started):
-                    yield from waiting.popleft().result()
-            while waiting:
-                yield from waiting.popleft().result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-            for helper in started:
-                helper.end()
-
-
-def _questions(files: Sequence[RolloutFile], parts: Sequence[OwnPart]) -> Iterator[list[tuple[RolloutFile, OwnPart]]]:
-    asked: list[tuple[RolloutFile, OwnPart]] = []
-    size = 0
-    for file, part in zip(files, parts, strict=True):
-        asked.append((file, part))
-        size += file.size
-        if len(asked) == _AT_ONCE or size >= _BYTES_AT_ONCE:
-            yield asked
-            asked, size = [], 0
-    if asked:
-        yield asked
+    started: list[_Helper] = []
+    try:
+        started += (_Helper(command) for _ in range(helpers))
+        for number, helper in enumerate(started):
+            helper.give(_Share(how=how, files=files[number::helpers], parts=parts[number::helpers]))
+        for number in range(len(files)):
+            yield started[number % helpers].tell()
+    finally:
+        for helper in started:
+            helper.end()
 
 
 class _Helper:
-    """One process that reads logs. Once it failed, it tells nothing any more."""
+    """One process that reads its share of the logs. Once it failed, it tells nothing any more."""
 
-    def __init__(self, how: HowToRead, command: Sequence[str]) -> None:
-        self._how: HowToRead | None = how
+    def __init__(self, command: Sequence[str]) -> None:
+        self._decoder = msgpack.Decoder(Told)
         self._process: subprocess.Popen[bytes] | None = None
         with suppress(OSError):
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter, and a fixed text
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
             )
 
-    @property
-    def is_there(self) -> bool:
-        """Whether it was started, and has not failed."""
-        return self._process is not None
-
-    def ask(self, asked: Sequence[tuple[RolloutFile, OwnPart]]) -> list[Told | None]:
-        """Return what each of some logs tells."""
-        process = self._process
+    def give(self, share: _Share) -> None:
+        """Say what to read. It takes in all of that before it tells anything, so that neither waits in vain."""
+        if self._process is None or self._process.stdin is None:
+            return
         try:
-            if process is not None and process.stdin is not None and process.stdout is not None:
-                pickle.dump((self._how, asked), process.stdin, protocol=pickle.HIGHEST_PROTOCOL)
-                process.stdin.flush()
-                self._how = None  # said once
-                told = pickle.load(process.stdout)  # noqa: S301 - our own process
-                if isinstance(told, list) and len(told) == len(asked):
-                    return told
-        except Exception:  # noqa: BLE001, S110 - what is no answer may raise anything when it is read
-            pass
-        self.end()
-        return [None] * len(asked)
+            with self._process.stdin as said:
+                said.write(msgpack.encode(share))
+        except OSError:
+            self.end()
+
+    def tell(self) -> Told | None:
+        """Return what the next log tells; None where that has to be found out otherwise."""
+        if self._process is None or self._process.stdout is None:
+            return None
+        try:
+            size = int.from_bytes(self._process.stdout.read(_SIZE_BYTES), "big")
+            return self._decoder.decode(self._process.stdout.read(size)) if size else None
+        except (MsgspecError, MemoryError, OSError):  # it ended in between, or tells something else
+            self.end()
+            return None
 
     def end(self) -> None:
         """Let the process end."""
@@ -171,27 +161,24 @@ class _Helper:
 
 
 def serve() -> None:
-    """Answer one question after the other, until whoever asks them is gone."""
+    """Tell of each log of a share, until nobody listens any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a person stops the one that asks
-    how: HowToRead | None = None
-    own: dict[Agent, OwnFolders] = {}
-    with suppress(EOFError, BrokenPipeError):
-        while True:
-            said, asked = pickle.load(sys.stdin.buffer)  # noqa: S301 - of the process that started this one
-            how = said or how
-            if how is None:
-                return
-            pickle.dump([_tell(file, part, how, own) for file, part in asked], sys.stdout.buffer)
-            sys.stdout.buffer.flush()
-
-
-def _tell(file: RolloutFile, part: OwnPart, how: HowToRead, own: dict[Agent, OwnFolders]) -> Told | None:
-    home = how.homes[file.agent]
-    if file.agent not in own:
-        own[file.agent] = OwnFolders((*how.own_folders, *memory_folders(file.agent, home)))
+    share = msgpack.decode(sys.stdin.buffer.read(), type=_Share)
+    reader = LogReader(share.how)
     try:
-        facts = read_facts(file, home, max_bytes=how.max_bytes, own_folders=own[file.agent], own=part, now=how.now)
+        for file, part in zip(share.files, share.parts, strict=True):
+            told = _tell(reader, file, part)
+            sys.stdout.buffer.write(len(told).to_bytes(_SIZE_BYTES, "big") + told)
+            sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        os._exit(0)  # the end of Python would try once more to write what is left
+
+
+def _tell(reader: LogReader, file: RolloutFile, part: OwnPart) -> bytes:
+    try:
+        facts = reader.facts_of(file, part)
         scope = scope_of(facts.cwd, facts.git_remote, thread_id=facts.thread_id)
+        is_plain = facts.forked_from is None and not part.own_from_byte
+        return msgpack.encode(Told(facts=facts, scope=scope)) if is_plain else b""
     except Exception:  # noqa: BLE001 - whoever asked reads it once more, and tells of the fault
-        return None
-    return None if facts.forked_from is not None or part.own_from_byte else Told(facts=facts, scope=scope)
+        return b""

@@ -19,19 +19,25 @@ from memory_pipeline.store.store import Store
 
 #: Gates that other rules than these decided are decided anew.
 _RULES_VERSION = 1
+#: What a gate is told from in the configuration, beside what Conditions hold; a change of anything else decides none.
+CONFIGURED_BY = (
+    GENERATE,
+    "gates.",
+    "model.provider",
+    "model.base_url",
+    "model.send_local_model_sessions",
+    "budget.",
+)
 _LEAST = "gates.min_rate_limit_remaining_percent"
 #: For so long after its time a gate may be told either way.
 _TURN_SECONDS = 1.0
-
-#: What ``run --force`` passes over. Never a switch, a budget, an own run, external context or the provider policy.
-FORCED_OPEN = frozenset({Gate.TOO_RECENT, Gate.TOO_SHORT})
 
 
 class Conditions(Struct, frozen=True, kw_only=True):
     """What holds for all threads alike at the moment of gating."""
 
     now: float
-    force: bool
+    force: bool  # passes over too_recent and too_short: never a switch, a budget, or what says whose words these are
     paid_hold: Gate | None = None  # what holds all paid work: the budget, or an agent's own quota
     held_projects: frozenset[str] = frozenset()  # those whose own cap on paid tokens leaves no room for a call
     codex_reads_us: bool = False  # the workspace is the memory folder of Codex, whose own generation must be off
@@ -144,8 +150,9 @@ def _holds(
 
 def _stamp(in_force: InForce, conditions: Conditions, holds: Mapping[float, Gate | None]) -> str:
     """Return what changes whenever the gate of a thread may be another that did not change itself, time apart."""
+    configured = in_force.stamp_of(CONFIGURED_BY)
     alike = (conditions.force, sorted(conditions.held_projects), conditions.codex_reads_us, sorted(holds.items()))
-    return hashlib.sha256(repr((__version__, _RULES_VERSION, in_force.stamp, alike)).encode()).hexdigest()
+    return hashlib.sha256(repr((__version__, _RULES_VERSION, configured, alike)).encode()).hexdigest()
 
 
 def _changes_at(thread: IndexedThread, config: Config, now: float) -> float | None:

@@ -18,13 +18,13 @@ from msgspec.structs import replace
 from memory_pipeline import __version__
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config, is_default_home
-from memory_pipeline.errors import RolloutError, VanishedError
-from memory_pipeline.phase1.ahead import HowToRead, Told, helpers_for, read_ahead
+from memory_pipeline.errors import InterruptedRunError, RolloutError, VanishedError
+from memory_pipeline.heaps import seldom_collecting
+from memory_pipeline.phase1.ahead import HowToRead, LogReader, Told, helpers_for, read_ahead
 from memory_pipeline.phase1.tasks import index_tasks
 from memory_pipeline.records import Agent, RolloutFile, SeenFile, ThreadFacts
 from memory_pipeline.rollouts.discover import ScanFolder, find_rollouts, home_problem, look_at_rollouts
 from memory_pipeline.rollouts.lineage import OwnPart, current_file, own_start
-from memory_pipeline.rollouts.reading import OwnFolders, memory_folders, read_facts
 from memory_pipeline.rollouts.scope import scope_of
 from memory_pipeline.store.store import Store
 from memory_pipeline.store.threads import Reading
@@ -70,11 +70,15 @@ def index_rollouts(
     """Bring the index in line with the disk: new, grown, moved, archived, returned and vanished rollouts.
 
     ``helpers_for`` tells how many processes help to read so many files.
+
+    Raises:
+        InterruptedRunError: it was stopped; what was read is stored, and the next look reads the rest.
     """
     store.threads.catch_up(now=clock.now())
     store.jobs.shorten_waits(now=clock.now())
     reader = _Reader(config, store, clock, helpers_for)
-    found = _bring_in_line(config, store, clock, reader, stop, on_progress, scan)
+    with seldom_collecting():
+        found = _bring_in_line(config, store, clock, reader, stop, on_progress, scan)
     store.citations.count_threads(now=clock.now())
     store.threads.rescope(store.threads.scopes_with_remote())
     problems, tasks = [*_home_problems(config), *found.problems], 0
@@ -243,7 +247,13 @@ class _Reader:
         self._tombstones = TombstoneFolder(config.tombstones_path)
         self.knows_all = True  # every file that was to be read was
         self._told: list[tuple[RolloutFile, Told]] = []  # by helpers, and not stored yet
-        self._own_folders: dict[Agent, OwnFolders] = {}
+        self._how = HowToRead(
+            homes={agent: config.sources.of(agent).home for agent in AGENTS_WITH_HOMES},
+            max_bytes=config.gates.max_rollout_bytes,
+            own_folders=(config.memories_dir, config.state_dir),
+            now=clock.now(),
+        )
+        self._reader = LogReader(self._how)
 
     def read_all(
         self,
@@ -252,14 +262,18 @@ class _Reader:
         stop: threading.Event | None,
         on_progress: Progress | None,
     ) -> int:
-        """Read these of all files on disk, in order, many of them with help; returns how many could not be read."""
+        """Read these of all files on disk, in order, many of them with help; returns how many could not be read.
+
+        Raises:
+            InterruptedRunError: it was stopped; what was read is stored.
+        """
         self._listing = listing
         unreadable = 0
         with closing(self._told_of(files)) as told_of:
             for done, (file, told) in enumerate(zip(files, told_of, strict=True)):
                 if stop is not None and stop.is_set():
-                    self.knows_all = False
-                    break
+                    self._store_what_was_told()
+                    raise InterruptedRunError(f"stopped: {done} of {len(files)} logs were read; the next run goes on")
                 if on_progress:
                     on_progress(done, len(files))
                 if told is None:
@@ -280,23 +294,17 @@ class _Reader:
         if not helpers:
             yield from repeat(None, len(files))
             return
-        how = HowToRead(
-            homes={agent: self._config.sources.of(agent).home for agent in AGENTS_WITH_HOMES},
-            max_bytes=self._config.gates.max_rollout_bytes,
-            own_folders=(self._config.memories_dir, self._config.state_dir),
-            now=self._clock.now(),
-        )
-        yield from read_ahead(files, [self._own_part(file) for file in files], how, helpers=helpers)
+        yield from read_ahead(files, [self._own_part(file) for file in files], self._how, helpers=helpers)
 
     def _store_what_was_told(self) -> None:
-        tombstones = self._tombstones.current()
-        readings = [
-            Reading(file=file, facts=_without_forgotten(told.facts, tombstones), scope=told.scope)
-            for file, told in self._told
-        ]
+        self._store_readings([Reading(file=file, facts=told.facts, scope=told.scope) for file, told in self._told])
         self._told.clear()
-        self._store.threads.record_readings(readings, now=self._clock.now())
-        for reading in readings:
+
+    def _store_readings(self, readings: Sequence[Reading]) -> None:
+        tombstones = self._tombstones.current()
+        left = [replace(reading, facts=_without_forgotten(reading.facts, tombstones)) for reading in readings]
+        self._store.threads.record_readings(left, now=self._clock.now())
+        for reading in left:
             if tombstones.has_thread(reading.facts.thread_id):
                 self._store.threads.set_disabled(reading.facts.thread_id, disabled=True)
 
@@ -310,14 +318,14 @@ class _Reader:
     def _read(self, file: RolloutFile, *, is_shared_out: bool) -> bool:
         own = self._own_part(file)  # outside: a fault of the store is no fault of this log
         try:
-            facts = self._facts(file, own)
+            facts = self._reader.facts_of(file, own)
             if own.own_from_byte and facts.forked_from is None:
                 # Another log took the fork's place under its name: nothing before the old offset is anyone else's.
                 own = OwnPart(foreign_hashes=own.foreign_hashes)
-                facts = self._facts(file, own)
+                facts = self._reader.facts_of(file, own)
             if facts.forked_from is not None and own.own_from_byte == 0:
                 own = OwnPart(foreign_hashes=own.foreign_hashes, own_from_byte=self._own_start(file, facts.forked_from))
-                facts = self._facts(file, own) if own.own_from_byte else facts
+                facts = self._reader.facts_of(file, own) if own.own_from_byte else facts
         except VanishedError:
             self.knows_all = False
             return True  # it vanished between the listing and now; the next pass sees it gone
@@ -327,17 +335,14 @@ class _Reader:
             self._store.threads.record_unreadable(file, reason, scope, now=self._clock.now())
             self.knows_all = False
             return False
-        tombstones = self._tombstones.current()
         reading = Reading(
             file=file,
-            facts=_without_forgotten(facts, tombstones),
+            facts=facts,
             scope=scope_of(facts.cwd, facts.git_remote, thread_id=facts.thread_id),
             own_from_byte=own.own_from_byte,
             is_shared_out=is_shared_out,
         )
-        self._store.threads.record_readings([reading], now=self._clock.now())
-        if tombstones.has_thread(facts.thread_id):
-            self._store.threads.set_disabled(facts.thread_id, disabled=True)
+        self._store_readings([reading])
         return True
 
     def _own_part(self, file: RolloutFile) -> OwnPart:
@@ -354,20 +359,6 @@ class _Reader:
         if self._by_thread is None:
             self._by_thread = {(file.agent, file.thread_id): file for file in self._listing.values()}
         return self._by_thread.get((agent, thread_id))
-
-    def _facts(self, file: RolloutFile, own: OwnPart) -> ThreadFacts:
-        home = self._config.sources.of(file.agent).home
-        if file.agent not in self._own_folders:
-            ours = (self._config.memories_dir, self._config.state_dir, *memory_folders(file.agent, home))
-            self._own_folders[file.agent] = OwnFolders(ours)
-        return read_facts(
-            file,
-            home,
-            max_bytes=self._config.gates.max_rollout_bytes,
-            own_folders=self._own_folders[file.agent],
-            own=own,
-            now=self._clock.now(),
-        )
 
 
 def _without_forgotten(facts: ThreadFacts, tombstones: Tombstones) -> ThreadFacts:

@@ -22,6 +22,7 @@ from msgspec import Struct
 
 from memory_pipeline.clock import iso
 from memory_pipeline.config import Config
+from memory_pipeline.errors import InterruptedRunError
 from memory_pipeline.records import Draft
 from memory_pipeline.redact import redact
 from memory_pipeline.review.documents import SCHEMA_VERSION, entry_document
@@ -60,6 +61,9 @@ def ask_collaborator(
     """Ask about the first drafts that wait and that it was not asked about; returns sentences for the person.
 
     A draft about which it failed is not asked about again.
+
+    Raises:
+        InterruptedRunError: it was stopped; the next run asks about what is left.
     """
     words = shlex.split(config.review.collaborator)
     if not words:
@@ -68,8 +72,10 @@ def ask_collaborator(
     faults = 0
     tombstones = TombstoneFolder(config.tombstones_path).current()
     for draft in store.drafts.unasked(limit=config.review.collaborator_max_drafts):
-        if should_stop() or faults == _MOST_FAULTS:
+        if faults == _MOST_FAULTS:
             break
+        if should_stop():
+            raise _stopped()
         try:
             answer = run_bounded(
                 words,
@@ -85,8 +91,8 @@ def ask_collaborator(
             problems.append("review.collaborator could not be started: no such program; drafts wait without it")
             break
         except (CollaboratorFaultError, OSError) as fault:
-            if should_stop():
-                break  # it was cut off, not at fault
+            if should_stop():  # it was cut off, not at fault
+                raise _stopped() from fault
             faults += 1
             remarks = Remarks()
             problems.append(f"review.collaborator {_why(fault)}; {draft.entry.entry_id} waits without its notes")
@@ -209,6 +215,10 @@ def _check(deadline: float, should_stop: Callable[[], bool]) -> None:
         raise CollaboratorFaultError("was stopped")
     if time.monotonic() >= deadline:
         raise CollaboratorFaultError("did not end within review.collaborator_timeout_seconds")
+
+
+def _stopped() -> InterruptedRunError:
+    return InterruptedRunError("stopped: review.collaborator was not asked about all drafts; the next run goes on")
 
 
 def _why(fault: Exception) -> str:

@@ -117,7 +117,11 @@ class FiledReview:
         self._review = Review(config, store, clock)
 
     def run_once(self) -> ReviewCounts:
-        """Take in edited files, review, ask the collaborator, write the files. No fault of these keeps a phase back."""
+        """Take in edited files, review, ask the collaborator, write the files. No fault of these keeps a phase back.
+
+        Raises:
+            InterruptedRunError: it was stopped while the collaborator was asked; see there.
+        """
         problems: list[str] = []
         self._meet_files(problems, take_in_only=True)
         counts = self._review.run_once()

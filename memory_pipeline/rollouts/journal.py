@@ -81,6 +81,20 @@ class Journal:
         """
         self.append_lines([_encode_setting(record) for record in records])
 
+    def begin_anew(self, before: bytes, records: Sequence[JournalRecord | ReviewRecord | SettingRecord]) -> bool:
+        """Write a journal that is gone anew: the lines of a copy, then records; false when there is one by now.
+
+        Raises:
+            OSError, LockedError: as append; there is none still.
+        """
+        lines = [_encode_setting(one) if isinstance(one, SettingRecord) else _encode(one) for one in records]
+        ending = b"\n" if before and not before.endswith(b"\n") else b""
+        with self.lock():
+            if os.path.lexists(self.path):
+                return False
+            write_whole(self.path, before + ending + b"".join(line + b"\n" for line in lines))
+        return True
+
     def append_lines(self, lines: Sequence[bytes]) -> int:
         """Write lines at the end in the same way, each whole and without its end; returns where the first one begins.
 
@@ -162,6 +176,10 @@ class Journal:
             start += len(raw) + 1
         return _first_of_each(lines)
 
+    def is_gone(self) -> bool:
+        """Whether there is nothing at all in its place."""
+        return not os.path.lexists(self.path)
+
     def read_settings(self) -> list[SettingRecord]:
         """Read what was set and unset, in order.
 
@@ -210,6 +228,11 @@ class Journal:
             return self.path.read_bytes().split(b"\n")
         except FileNotFoundError:
             return []
+
+
+def ids_in(text: bytes) -> frozenset[str]:
+    """Return the ids of the records of ours in the text of a journal."""
+    return frozenset(name.decode() for name in _ID.findall(text))
 
 
 def is_readable(raw: bytes) -> bool:

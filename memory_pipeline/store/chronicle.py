@@ -19,7 +19,7 @@ from memory_pipeline.records import (
     Happened,
 )
 from memory_pipeline.store.connection import immediate
-from memory_pipeline.store.withdrawn import WITHDRAWN
+from memory_pipeline.store.standing import WITHDRAWN
 
 #: Older lines are dropped.
 KEPT_DAYS = 90

@@ -39,8 +39,9 @@ from memory_pipeline.store.decisions import (
     take_back,
     undoing_of,
 )
-from memory_pipeline.store.extractions import NOT_BY_HAND, SAID, entries_by_id
+from memory_pipeline.store.extractions import NOT_BY_HAND, entries_by_id
 from memory_pipeline.store.memories import read_memories
+from memory_pipeline.store.standing import SAID
 
 #: A draft of an entry is said while the entry is; one about memories, while all of them are told.
 _IS_SAID = f"""
@@ -484,6 +485,10 @@ class Drafts:
         """Return the ids of the journal's records about drafts that are known here."""
         rows = self._connect().execute("SELECT record_id FROM review_records")
         return frozenset(row["record_id"] for row in rows)
+
+    def every_record(self) -> list[ReviewRecord]:
+        """Return the records about drafts that are known here, in the order of the journal."""
+        return records_where(self._connect(), "TRUE")
 
     def learn_records(self, records: Sequence[ReviewRecord]) -> None:
         """Take in records of the journal, in its order: carried out where their draft is there, else once it is."""

@@ -24,18 +24,9 @@ from memory_pipeline.records import (
     Usage,
 )
 from memory_pipeline.store.connection import immediate
+from memory_pipeline.store.standing import STANDING as STANDING  # noqa: PLC0414 - told here too
 from memory_pipeline.store.threads import select_threads
 from memory_pipeline.store.usage import count_usage
-from memory_pipeline.store.withdrawn import WITHDRAWN
-
-#: An entry that is said: its thread still says it, and no gate withdraws what the thread said.
-SAID = f"e.withdrawn_at IS NULL AND NOT {WITHDRAWN}"
-
-#: An entry that stands: it is said, and the review did not hold it back, put it off or reject it.
-STANDING = f"""
-    {SAID}
-    AND NOT EXISTS (SELECT 1 FROM drafts AS d WHERE d.entry_id = e.entry_id AND d.review_status <> 'approved')
-"""
 
 #: An entry that passed the review. What a memory rested on before there was a review passed it too.
 PASSED = f"""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from memory_pipeline.records import Agent, Extraction, JobState, Source
 from memory_pipeline.store.connection import immediate
@@ -21,6 +21,27 @@ class JournalEntries:
         with immediate(self._connect()) as connection:
             _store_thread(connection, extraction.thread_id, rollout_path, scope, now)
             store_extraction(connection, extraction, source_digest="", source_updated_at=now, now=now)
+
+    def was_told(self) -> bool:
+        """Whether anything is known here that a journal told."""
+        row = self._connect().execute(
+            """
+            SELECT EXISTS (SELECT 1 FROM journal_records) OR EXISTS (SELECT 1 FROM review_records)
+                OR EXISTS (SELECT 1 FROM uses) OR EXISTS (SELECT 1 FROM settings)
+            """
+        )
+        return bool(row.fetchone()[0])
+
+    def note_taken_in(self, record_ids: Iterable[str]) -> None:
+        """Note that records tell what is known here already, so that no consolidation takes them for new deeds."""
+        with immediate(self._connect()) as connection:
+            connection.executemany(
+                """
+                INSERT OR IGNORE INTO journal_records
+                SELECT ?, max(consolidation_id) FROM consolidations HAVING max(consolidation_id) IS NOT NULL
+                """,
+                [(record_id,) for record_id in record_ids],
+            )
 
 
 def _store_thread(connection: sqlite3.Connection, thread_id: str, rollout_path: str, scope: str, now: float) -> None:

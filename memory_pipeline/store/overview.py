@@ -9,7 +9,7 @@ import orjson
 from msgspec import Struct
 
 from memory_pipeline.records import Gate, JobState
-from memory_pipeline.store.withdrawn import WITHDRAWN
+from memory_pipeline.store.standing import WITHDRAWN
 
 #: As IndexedThread.state tells it.
 _STATE = f"""

@@ -1,5 +1,7 @@
 """What a new task may be given: the active memories of some scopes, as they are told, without their history.
 
+Active here are those that rest on something that stands now, not when they were last consolidated.
+
 Its own small rows, since a task waits for them: loading the records of every room takes longer than the whole answer.
 """
 
@@ -10,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from memory_pipeline.store.search import Search
+from memory_pipeline.store.standing import TOLD
 
 _COLUMNS = """
     m.memory_id, m.scope, m.kind, m.statement, m.condition, m.pinned, m.last_confirmed,
@@ -63,7 +66,7 @@ class Recalled:
         """Count the active memories of one scope."""
         row = (
             self._connect()
-            .execute("SELECT count(*) FROM memories WHERE status = 'active' AND scope = ?", (scope,))
+            .execute(f"SELECT count(*) FROM memories AS m WHERE {TOLD} AND m.scope = ?", (scope,))
             .fetchone()
         )
         return int(row[0])
@@ -81,7 +84,7 @@ class Recalled:
         ):
             rows = self._connect().execute(
                 f"""
-                SELECT {_COLUMNS} FROM {_FROM} WHERE m.status = 'active' AND m.scope = ? AND {condition}
+                SELECT {_COLUMNS} FROM {_FROM} WHERE {TOLD} AND m.scope = ? AND {condition}
                 ORDER BY {order}, m.memory_id LIMIT ?
                 """,
                 (scope, limit),

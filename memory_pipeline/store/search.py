@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from memory_pipeline.concepts import concepts_of, words_that_count
 from memory_pipeline.store.connection import immediate
+from memory_pipeline.store.standing import STATUS_NOW
 from memory_pipeline.terms import terms_of
 
 #: A hit in what a memory says counts as much as so many in what it rests on.
@@ -53,7 +54,8 @@ class Search:
     ) -> list[Hit]:
         """Return the memories that hold a term of ``query``, best first, then by id, at most ``limit``.
 
-        Any text is a query. Only memories of these scopes, kinds and statuses, where they are given, are searched.
+        Any text is a query. Only memories of these scopes, kinds and statuses, where they are given, are searched; the
+        status is that by what stands now.
         """
         asked = _asked(query)
         if not asked or limit <= 0:
@@ -111,10 +113,10 @@ def _filters(
     scopes: Collection[str] | None, kinds: Collection[str] | None, statuses: Collection[str]
 ) -> tuple[str, list[str]]:
     conditions, values = "", []
-    for column, wanted in (("scope", scopes), ("kind", kinds), ("status", statuses)):
+    for column, wanted in (("m.scope", scopes), ("m.kind", kinds), (STATUS_NOW, statuses)):
         if wanted is not None:
             chosen = sorted(wanted)
-            conditions += f" AND m.{column} IN ({', '.join('?' for _ in chosen)})"
+            conditions += f" AND {column} IN ({', '.join('?' for _ in chosen)})"
             values += chosen
     return conditions, values
 

@@ -11,7 +11,7 @@ import orjson
 from msgspec import Struct
 
 from memory_pipeline.store.connection import data_version, immediate
-from memory_pipeline.store.extractions import SAID
+from memory_pipeline.store.standing import SAID
 
 
 class WrittenVersion(Struct, frozen=True, kw_only=True):

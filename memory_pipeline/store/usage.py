@@ -26,6 +26,21 @@ class Uses:
         """Return the ids of the uses that were taken in."""
         return frozenset(row["use_id"] for row in self._connect().execute("SELECT use_id FROM uses"))
 
+    def every(self, *, origin: str) -> list[JournalRecord]:
+        """Return the uses that were taken in, by time, as records of the journal; where each came from is not known."""
+        rows = self._connect().execute("SELECT use_id, subject, subject_id, at FROM uses ORDER BY at, use_id")
+        return [
+            JournalRecord(
+                record_id=row["use_id"],
+                action=JournalAction.USE,
+                at=row["at"],
+                origin=origin,
+                memory_id=row["subject_id"] if row["subject"] == _MEMORY else None,
+                thread_id=row["subject_id"] if row["subject"] == _THREAD else None,
+            )
+            for row in rows
+        ]
+
     def take_in(self, records: Iterable[JournalRecord], *, now: float) -> None:
         """Count each use among these records once, and those that waited for what they name to be known.
 

@@ -45,7 +45,6 @@ FAILURES = Rate(at_once=20, per_minute=20)
 #: How long requests in flight may take to end after the server was asked to stop, in seconds.
 _STOP_SECONDS = 7
 _MOST_CONNECTIONS = 128
-_START_SECONDS = 20.0
 
 
 class Parts(Struct, frozen=True, kw_only=True):

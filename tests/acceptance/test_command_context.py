@@ -117,6 +117,17 @@ def test_another_project_is_given_nothing_of_the_shop(shop: Machine) -> None:
     assert ask(shop, "--cwd", "/home/sam/blog", "--task", "make lint commit") == Ran(code=0, out="", err="")
 
 
+def test_a_session_that_was_switched_off_is_out_of_the_next_answer(shop: Machine) -> None:
+    """No run comes between; switched on again, it is told again as soon."""
+    session_id = thread_id_of(1)
+    assert "is told no more" in shop.run("threads", "disable", session_id).out
+    assert ask(shop, "--cwd", SHOP, "--task", "lint") == Ran(code=0, out="", err="")
+    assert shop.run("search", "lint", "--json").document == []
+    assert shop.run("threads", "enable", session_id).code == 0
+    assert "make lint" in ask(shop, "--cwd", SHOP).out
+    assert len(shop.run("search", "lint", "--json").document) == 1
+
+
 def test_what_was_forgotten_is_not_given(shop: Machine) -> None:
     """Neither is it in the records of what was given before."""
     start(shop)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import signal
+import sqlite3
 import stat
 import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 
 import pytest
 from command import Machine, Ran, Running, session, wait_until
@@ -13,6 +16,7 @@ from rollout_logs import thread_id_of
 
 RULE = "From now on always run make lint before you commit."
 STOP_SECONDS = 10
+MANY = 200
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -37,6 +41,26 @@ def test_a_signal_gives_back_what_is_in_flight(machine: Machine, number: signal.
     with ModelServer() as server:
         _ask(machine, server)
         assert machine.run("run", "--json").document["phase1"]["no_output"] == 3
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_scan_that_was_not_through_says_so(machine: Machine, number: signal.Signals) -> None:
+    """It ends with 130, what it read by then is known, and the next one reads the rest."""
+    machine.configure()
+    for each in range(MANY):
+        session(each, RULE).write(machine.codex)
+    with machine.start("scan", "--json") as running:
+        wait_until(lambda: machine.rows("SELECT 1 FROM threads"))
+        with writing(machine):  # so that it is not through before it is told
+            running.send(number)
+        ran = running.wait(STOP_SECONDS)
+    assert ran.code == 130
+    assert ran.document["exit_code"] == 130
+    assert f"of {MANY} logs were read" in ran.complaint
+    known = len(machine.threads())
+    assert 0 < known < MANY
+    assert machine.run("scan", "--json").document["opened"] == MANY - known
+    assert len(machine.threads()) == MANY
 
 
 def test_a_signal_between_two_tries_ends_the_wait(machine: Machine) -> None:
@@ -125,6 +149,15 @@ def test_a_worker_that_dies_every_time_exhausts_its_thread(machine: Machine) -> 
         assert "died" in thread["last_error"]
         assert machine.run("threads", "retry", thread_id_of(1), "--json").document["state"] == "pending"
         assert machine.run("run", "--json").document["phase1"]["no_output"] == 1
+
+
+@contextmanager
+def writing(machine: Machine) -> Iterator[None]:
+    """Keep everybody else from writing into the database."""
+    with closing(sqlite3.connect(machine.database, isolation_level=None, timeout=STOP_SECONDS)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+        connection.execute("ROLLBACK")
 
 
 def _ask(machine: Machine, server: ModelServer, **tables: object) -> None:

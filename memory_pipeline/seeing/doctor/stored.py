@@ -192,14 +192,14 @@ def check_journal(patient: Patient) -> Iterator[Said]:
 def _of_no_journal(patient: Patient) -> Said:
     try:
         with patient.store() as store:
-            known = len(store.memories.taken_in() | store.drafts.known_records())
+            was_told = store.journal.was_told()
     except CantLookError:
-        known = 0  # that is told by the check of the database
-    if not known:
+        was_told = False  # that is told by the check of the database
+    if not was_told:
         return ok("nothing was done by hand yet, so there is no journal")
     return warning(
-        f"{patient.config.journal_path} is gone, and what you did by hand ({known} times) stands in the database alone",
-        "put a copy of the journal in its place, from a backup of your own or of the state folder's backups",
+        f"{patient.config.journal_path} is gone, and what you did by hand stands in the database alone",
+        "put a copy of your own in its place, or let the next command write it anew",
     )
 
 

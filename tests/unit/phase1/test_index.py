@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from rollout_logs import START, ClaudeSession, CodexSession, thread_id_of
 
 from memory_pipeline.config import Config, SourceConfig, SourcesConfig
+from memory_pipeline.errors import InterruptedRunError
 from memory_pipeline.phase1.gates import apply_gates
 from memory_pipeline.phase1.index import Discovery, index_rollouts
 from memory_pipeline.records import Agent, Gate, IndexedThread, JobState, RolloutFile
@@ -388,7 +389,8 @@ def test_a_look_that_did_not_read_all_is_followed_by_a_whole_one(machine: Machin
     _session().write(machine.codex)
     stop = threading.Event()
     stop.set()
-    index_rollouts(machine.config, machine.store, FixedClock(), stop=stop)
+    with pytest.raises(InterruptedRunError):
+        index_rollouts(machine.config, machine.store, FixedClock(), stop=stop)
     assert (_listings(machine), _listings(machine)) == (2, 1)
     _be_noted_as_unreadable(machine, Path(_files(machine)[0].path))
     assert (_listings(machine), _listings(machine)) == (2, 1)
@@ -500,7 +502,8 @@ def test_a_stopped_look_keeps_what_it_read_and_goes_on_next_time(machine: Machin
         if done == 2:
             stop.set()
 
-    index_rollouts(machine.config, machine.store, FixedClock(), stop=stop, on_progress=stop_after_two)
-    assert len(machine.store.threads.every()) < 4
+    with pytest.raises(InterruptedRunError, match="3 of 4 logs"):
+        index_rollouts(machine.config, machine.store, FixedClock(), stop=stop, on_progress=stop_after_two)
+    assert 0 < len(machine.store.threads.every()) < 4
     machine.look()
     assert len(machine.store.threads.every()) == 4

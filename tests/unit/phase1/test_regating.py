@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -10,14 +12,15 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import Struct
 from msgspec.structs import replace
 from store_samples import MAX_ATTEMPTS, NOW, ask, extraction, index, rollout_file, thread_of
 
 from memory_pipeline.clock import DAY_SECONDS
-from memory_pipeline.config import Config, GatesConfig, ModelConfig
-from memory_pipeline.phase1.gates import Conditions, apply_gates, first_gate, settle_gates
-from memory_pipeline.records import Agent, Gate, RateLimit, Source
-from memory_pipeline.settings import GENERATE, Settings
+from memory_pipeline.config import Config, DaemonConfig, GatesConfig, ModelConfig, Phase2Config, SettingsConfig
+from memory_pipeline.phase1.gates import CONFIGURED_BY, Conditions, apply_gates, first_gate, settle_gates
+from memory_pipeline.records import Agent, Gate, JobState, RateLimit, Source
+from memory_pipeline.settings import GENERATE, USE, Settings
 from memory_pipeline.store.store import Store
 from memory_pipeline.tombstones import Tombstone, TombstoneFolder, TombstoneKind
 
@@ -248,13 +251,76 @@ def test_other_conditions_have_all_looked_at(gated: Gated) -> None:
     assert thread_of(gated.store, "waits").gate is Gate.DISABLED
 
 
-def test_what_was_forgotten_since_has_all_looked_at(gated: Gated) -> None:
-    """A forgetting may leave switches behind that hold for threads that are not there yet."""
-    folder = TombstoneFolder(gated.config.tombstones_path)
-    before = gated.store.jobs._connect().execute("SELECT conditions FROM gating").fetchone()[0]
-    folder.add([Tombstone(kind=TombstoneKind.THREAD, value="x")], now=NOW)
+def _conditions(gated: Gated) -> str:
+    """Return under which conditions all gates were last decided."""
     gated.apply()
-    assert gated.store.jobs._connect().execute("SELECT conditions FROM gating").fetchone()[0] != before
+    return str(gated.store.jobs._connect().execute("SELECT conditions FROM gating").fetchone()[0])
+
+
+def test_a_switch_that_outlives_a_forgetting_has_all_looked_at(gated: Gated) -> None:
+    """It may hold for threads that are there; what else was forgotten is gone, and decides nothing."""
+    folder = TombstoneFolder(gated.config.tombstones_path)
+    before = _conditions(gated)
+    folder.add([Tombstone(kind=TombstoneKind.THREAD, value="x")], now=NOW)
+    assert _conditions(gated) == before
+    folder.add([Tombstone(kind=TombstoneKind.SWITCH, value="y")], now=NOW)
+    assert _conditions(gated) != before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda config: replace(config, daemon=DaemonConfig(schedule="0 * * * *")),
+        lambda config: replace(config, phase2=Phase2Config(max_candidates=7)),
+        lambda config: replace(config, model=ModelConfig(extract_model="another")),
+        lambda config: replace(config, settings=SettingsConfig(use_memories=False)),
+    ],
+    ids=["daemon", "phase2", "a model's name", "use"],
+)
+def test_a_key_that_no_gate_is_told_from_has_none_looked_at(gated: Gated, change: Callable[[Config], Config]) -> None:
+    """Deciding those of a hundred thousand threads takes seconds."""
+    before = _conditions(gated)
+    gated.config = change(gated.config)
+    Settings(gated.config, gated.store, gated.clock).set(USE, value=False, scope=PROJECT)
+    assert _conditions(gated) == before
+
+
+class Watched:
+    """A table of the configuration that notes which of its keys are asked for, whichever of its methods does."""
+
+    def __init__(self, table: Struct, read: set[str], prefix: str = "") -> None:
+        self._table, self._read, self._prefix = table, read, prefix
+
+    def __getattr__(self, name: str) -> Any:
+        of_class = inspect.getattr_static(type(self._table), name)
+        if isinstance(of_class, property):
+            return of_class.fget(self) if of_class.fget else None
+        if inspect.isfunction(of_class):
+            return functools.partial(of_class, self)
+        value = getattr(self._table, name)
+        if isinstance(value, Struct):
+            return Watched(value, self._read, f"{self._prefix}{name}.")
+        self._read.add(f"{self._prefix}{name}")
+        return value
+
+
+def test_what_a_gate_is_told_from_is_what_has_all_looked_at(gated: Gated) -> None:
+    """No key more, none less: one that is left out would let gates stand that are others by now."""
+    read: set[str] = set()
+    paid = ModelConfig(provider="openai", base_url="https://example.org/v1", send_local_model_sessions=True)
+    config: Any = Watched(replace(gated.config, model=paid), read)
+    needs = "needs about 7 tokens, more than [budget] allows at all"
+    thread = replace(
+        thread_of(gated.store, "waits"),
+        model_provider="ollama",
+        gives_direction=False,
+        job_state=JobState.ERROR,
+        source_digest=thread_of(gated.store, "waits").content_digest,
+        last_error=needs,
+    )
+    assert first_gate(thread, config, Conditions(now=NOW, force=False)) is None
+    assert {key for key in read if not key.startswith(CONFIGURED_BY)} == set()
+    assert {key for key in CONFIGURED_BY if not any(one.startswith(key) for one in read)} == set()
 
 
 def test_what_another_process_changes_meanwhile_is_looked_at_again(gated: Gated) -> None:

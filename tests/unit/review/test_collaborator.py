@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from phase2_world import NOW, World, entry
 
 from memory_pipeline.config import Config, ReviewConfig, parse_config
-from memory_pipeline.errors import ConfigError
+from memory_pipeline.errors import ConfigError, InterruptedRunError
 from memory_pipeline.records import Draft, ReviewStatus
 from memory_pipeline.review.collaborator import CollaboratorFaultError, ask_collaborator, read_remarks, run_bounded
 from memory_pipeline.review.files import FiledReview
@@ -162,11 +162,12 @@ def test_what_it_says_is_bounded_masked_and_one_line() -> None:
 
 
 def test_a_stopped_run_does_not_wait_for_it(world: World) -> None:
-    """It is cut off at once, and asked again next time."""
+    """It is cut off at once, which ends the run as one that was not through; and asked again next time."""
     config = configured(world, command("import time; time.sleep(60)"), collaborator_timeout_seconds=60)
     waiting(world, config, "Use pnpm.")
-    answers = iter([False, False, False])
-    assert ask_collaborator(config, world.store, environ={}, should_stop=lambda: next(answers, True)) == []
+    for answers in (iter([False, False, False]), iter([])):
+        with pytest.raises(InterruptedRunError):
+            ask_collaborator(config, world.store, environ={}, should_stop=lambda answers=answers: next(answers, True))
     assert len(world.store.drafts.unasked(limit=9)) == 1
 
 

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from phase2_world import OTHER_PROJECT, PROJECT, World, entry, learned
+from remembered import remember, row
 from sqlite_utils import Database
 
 from memory_pipeline.forget.erasure import erasure_of
@@ -179,13 +180,7 @@ def test_an_index_from_before_there_were_concepts_is_made_anew(tmp_path: Path) -
     older = sqlite3.connect(path, isolation_level=None)
     schema_steps().apply(Database(older), stop_before="concepts_of_search")
     older.execute("PRAGMA user_version = 8")
-    older.execute(
-        """
-        INSERT INTO memories (memory_id, kind, scope, condition, statement, status, first_seen, last_confirmed,
-            learned_at, reason)
-        VALUES ('m_1', 'preference', 'user', '', 'Pin every dependency', 'active', 1, 2, 3, '')
-        """
-    )
+    remember(path, [row("m_1", "Pin every dependency")])
     older.execute("DELETE FROM search_stale")
     older.close()
     store = Store(path)
