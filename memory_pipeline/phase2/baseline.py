@@ -67,6 +67,20 @@ def read_baseline(folder: Path) -> Baseline:
         return Baseline()
 
 
+def read_published(folder: Path, path: str, digest: str) -> bytes:
+    """Return one file as the baseline holds it.
+
+    Raises:
+        ValueError: the baseline does not hold it with this SHA-256.
+    """
+    if not folder.exists():
+        folder = _fresh(folder)
+    content = read_workspace_file(folder / _FILES, path)
+    if content is None or sha256_hex(content) != digest:
+        raise ValueError(f"{path} is not in the baseline as it was published")
+    return content
+
+
 def _read_if_there(path: Path) -> bytes:
     return path.read_bytes() if path.exists() else b""
 
@@ -136,11 +150,15 @@ def _write_fresh(
 
 
 def write_files(
-    folder: Path, files: Mapping[str, bytes], *, baseline: Path, write: Callable[[Path, bytes], None]
+    folder: Path,
+    files: Mapping[str, bytes],
+    *,
+    write: Callable[[Path, bytes], None],
+    baseline: Path | None = None,
 ) -> None:
     """Put files, by workspace path, into a folder that holds none of them; durable once this returns.
 
-    What the baseline holds already is not written once more but gets another name: most files are the same from one
+    What the ``baseline`` holds already is not written once more but gets another name: most files are the same from one
     consolidation to the next. Neither is ever changed in place, nor moved into the workspace, where a person might.
 
     Raises:
@@ -152,7 +170,7 @@ def write_files(
         make_private_folder(parent)
     for path, content in files.items():
         target = targets[path]
-        if _link_alike(baseline / _FILES, path, content, target):
+        if baseline is not None and _link_alike(baseline / _FILES, path, content, target):
             linked.add(target.parent)
         else:
             write(target, content)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -351,7 +351,7 @@ class Consolidation:
         notes += let_go_of_kept(self._places)
         return notes
 
-    def _publish(self, publication: Publication) -> list[str]:
+    def _publish(self, publication: Publication, unchanged: Collection[str] = ()) -> list[str]:
         def check_fence() -> None:
             if self._lock is None or not self._lock.is_held():
                 raise FencedOutError(
@@ -361,7 +361,7 @@ class Consolidation:
             if self._store.memories.state_of(publication.consolidation_id) != "publishing":
                 raise FencedOutError("another run has taken this consolidation over; nothing was published")
 
-        notes = publish(self._places, publication, check_fence=check_fence, on_step=self._on_step)
+        notes = publish(self._places, publication, check_fence=check_fence, on_step=self._on_step, unchanged=unchanged)
         with contextlib.suppress(OSError):  # all is published; it is marked with the next publication
             mark_owner(self._places, self._config.database_path)
         return notes
@@ -586,7 +586,7 @@ class Consolidation:
                 discard_staged(self._places)
                 return Phase2Counts(outcome=Phase2Outcome.LOCKED, problems=("another run took this one over",))
             self._on_step("committed")
-            notes += self._publish(publication)
+            notes += self._publish(publication, plan.inputs.keys() - plan.changes.keys())
         except FencedOutError:
             raise  # Nothing to wait for, and the row may be another run's by now.
         except (OSError, MemoryPipelineError) as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 import orjson
@@ -13,7 +13,14 @@ from msgspec import Struct
 
 from memory_pipeline.errors import WorkspaceError
 from memory_pipeline.files import TEMPORARY_PREFIX, exchange, make_private_folder, sha256_hex
-from memory_pipeline.phase2.baseline import Baseline, read_baseline, read_workspace_file, write_baseline, write_files
+from memory_pipeline.phase2.baseline import (
+    Baseline,
+    read_baseline,
+    read_published,
+    read_workspace_file,
+    write_baseline,
+    write_files,
+)
 from memory_pipeline.phase2.edits import brought_up_to_date, without_edits
 from memory_pipeline.phase2.kept import keep_copy, kept_file, let_go, merge_late_saves, replace_keeping
 from memory_pipeline.phase2.layout import MEMORY_FILE, RAW_MEMORIES, SUMMARIES_FOLDER, SUMMARY_FILE
@@ -42,19 +49,24 @@ class Publication(Struct, frozen=True, kw_only=True):
 
 
 def stage(places: Places, publication: Publication) -> None:
-    """Write everything down before anything changes.
+    """Write everything down before anything changes; what the baseline holds already is only named.
 
     Raises:
         OSError: it can't be written; the workspace is as it was.
     """
     shutil.rmtree(places.staging, ignore_errors=True)
     make_private_folder(places.staging / _STAGED)
-    write_files(places.staging / _STAGED, publication.files, baseline=places.baseline, write=places.write)
+    known = read_baseline(places.baseline).hashes
+    digests = {path: sha256_hex(content) for path, content in publication.files.items()}
+    alike = {path: digest for path, digest in digests.items() if known.get(path) == digest}
+    fresh = {path: content for path, content in publication.files.items() if path not in alike}
+    write_files(places.staging / _STAGED, fresh, write=places.write)
     journal = {
         "consolidation_id": publication.consolidation_id,
         "settings": publication.settings,
         "watermark": publication.watermark,
-        "files": sorted(publication.files),
+        "files": sorted(fresh),
+        "alike": alike,
         "handbook": [
             [line.text, line.memory_id, line.scope, line.saying.as_list() if line.saying else None]
             for line in publication.handbook
@@ -70,6 +82,9 @@ def read_staged(places: Places) -> Publication | None:
     """Return what a crashed run had staged, None when nothing is staged whole."""
     try:
         journal = orjson.loads((places.staging / _JOURNAL).read_bytes())
+        files = {path: (places.staging / _STAGED / path).read_bytes() for path in journal["files"]}
+        for path, digest in journal.get("alike", {}).items():
+            files[path] = read_published(places.baseline, path, digest)
         return Publication(
             consolidation_id=int(journal["consolidation_id"]),
             settings=str(journal["settings"]),
@@ -81,7 +96,7 @@ def read_staged(places: Places) -> Publication | None:
             taken_in=frozenset(journal["taken_in"]),
             notes=frozenset(journal["notes"]),
             keeps_earlier=bool(journal["keeps_earlier"]),
-            files={path: (places.staging / _STAGED / path).read_bytes() for path in journal["files"]},
+            files=files,
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -121,9 +136,17 @@ def check(publication: Publication, *, summary_max_bytes: int) -> None:
             raise WorkspaceError(f"{path} would not be UTF-8; nothing was published") from error
 
 
-def publish(places: Places, publication: Publication, *, check_fence: Callable[[], None], on_step: OnStep) -> list[str]:
+def publish(
+    places: Places,
+    publication: Publication,
+    *,
+    check_fence: Callable[[], None],
+    on_step: OnStep,
+    unchanged: Collection[str] = (),
+) -> list[str]:
     """Bring the workspace to what was staged; may be repeated. Returns sentences for the person.
 
+    What is ``unchanged`` was only just seen to lie there as it is, and is not looked at once more.
     ``check_fence`` raises when the right to publish is gone; it is asked once all is written and nothing renamed.
     ``on_step`` is told the name of each step once it is done.
 
@@ -136,7 +159,7 @@ def publish(places: Places, publication: Publication, *, check_fence: Callable[[
     notes = _save_strangers(places, publication, baseline)
     exchanged: list[_Exchanged] = []
     try:
-        prepared = _prepare(places, publication)
+        prepared = _prepare(places, publication, unchanged)
         on_step("prepared")
         check_fence()
         notes += _exchange_files(places, prepared, baseline, exchanged, on_step)
@@ -191,12 +214,12 @@ class _Exchanged(Struct, frozen=True, kw_only=True):
     target: Path
 
 
-def _prepare(places: Places, publication: Publication) -> list[str]:
+def _prepare(places: Places, publication: Publication, unchanged: Collection[str]) -> list[str]:
     """Write each file that differs beside its place, so that what follows are renames. Returns their paths."""
     make_private_folder(places.workspace)
     prepared = []
     for path, content in publication.files.items():
-        if read_workspace_file(places.workspace, path) == content:
+        if path in unchanged or read_workspace_file(places.workspace, path) == content:
             continue
         target = places.workspace / path
         _refuse_linked_folder(places.workspace, target)

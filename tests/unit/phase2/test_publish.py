@@ -99,6 +99,20 @@ def test_half_a_staging_is_none(tmp_path: Path, name: str) -> None:
     assert read_staged(spot) is None
 
 
+def test_what_the_baseline_holds_is_staged_by_name(where: Places) -> None:
+    """It reads back from there, also while the baseline is being replaced; not when it is other than it was."""
+    same = "rollout_summaries/a.md"
+    third = replace(FIRST, consolidation_id=3, files={**FIRST.files, "raw_memories.md": b"# Raw Memories\n3\n"})
+    stage(where, third)
+    assert not (where.staging / "files" / same).exists()
+    assert read_staged(where) == third
+    fresh = where.baseline.with_name(f"{where.baseline.name}.new")
+    where.baseline.rename(fresh)  # as between the two renames that replace it
+    assert read_staged(where) == third
+    (fresh / "files" / same).write_bytes(b"spoilt")
+    assert read_staged(where) is None
+
+
 def test_files_are_private_and_whole(where: Places) -> None:
     """The workspace holds what was published, for its owner only, and no temporary file."""
     assert read_tree(where.workspace) == {
