@@ -634,8 +634,7 @@ class Consolidation:
         def find(items: Sequence[SelectedThread]) -> list[Sequence[Task]]:
             missing = [item.thread.thread_id for item in items if item.thread.thread_id not in known]
             if missing:
-                read = self._store.extractions.get_selected(missing, among=resting_in(plan.book))
-                known.update((item.thread.thread_id, item.extraction.tasks) for item in read)
+                known.update(self._store.extractions.tasks_of(missing, among=resting_in(plan.book)))
             return [known.get(item.thread.thread_id, ()) for item in items]
 
         return find

@@ -150,6 +150,13 @@ class Extractions:
         rows = _wanted_rows(connection, thread_ids)
         return _selected_threads(connection, rows, [_stored_extraction(row, None) for row in rows])
 
+    def tasks_of(self, thread_ids: Sequence[str], *, among: Resting) -> dict[str, tuple[Task, ...]]:
+        """Return the tasks of these threads, with their entries that memories rest on; the entries lack evidence."""
+        connection = self._connect()
+        rows = _wanted_rows(connection, thread_ids)
+        standing = _standing_in(connection, rows, PASSED, among, with_evidence=False)
+        return {row["thread_id"]: _tasks_in(row, standing.get(row["thread_id"], {})) for row in rows}
+
     def count(self) -> int:
         """Count the threads that were extracted."""
         return int(self._connect().execute("SELECT count(*) FROM extractions").fetchone()[0])
@@ -238,7 +245,9 @@ def tasks_as_json(tasks: Sequence[Task]) -> str:
     ).decode()
 
 
-def read_entries(connection: sqlite3.Connection, where: str, values: Sequence[object]) -> tuple[Entry, ...]:
+def read_entries(
+    connection: sqlite3.Connection, where: str, values: Sequence[object], *, with_evidence: bool = True
+) -> tuple[Entry, ...]:
     """Return the entries that a condition on ``e`` and ``t`` picks, by thread and position."""
     rows = connection.execute(
         f"""
@@ -247,7 +256,7 @@ def read_entries(connection: sqlite3.Connection, where: str, values: Sequence[ob
         """,
         tuple(values),
     ).fetchall()
-    evidence = _read_evidence(connection, [row["entry_id"] for row in rows])
+    evidence = _read_evidence(connection, [row["entry_id"] for row in rows]) if with_evidence else {}
     return tuple(
         Entry(
             entry_id=row["entry_id"],
@@ -371,31 +380,48 @@ def stored_extractions(
 
     With ``among``, of the entries only those that memories rest on. The raw memory tells these alone.
     """
-    standing: dict[str, dict[str, Entry]] = {}
+    standing = _standing_in(connection, rows, condition, among)
+    return [_stored_extraction(row, standing.get(row["thread_id"], {})) for row in rows]
+
+
+def _standing_in(
+    connection: sqlite3.Connection,
+    rows: Sequence[sqlite3.Row],
+    condition: str,
+    among: Resting | None,
+    *,
+    with_evidence: bool = True,
+) -> dict[str, dict[str, Entry]]:
+    """Return the entries of these threads that meet a condition, by thread and id."""
     where = f"e.thread_id IN (SELECT value FROM json_each(?)) AND {condition}"
     values: tuple[str, ...] = (_listed([row["thread_id"] for row in rows]),)
     if among is not None:
         where, values = f"{where} AND {_RESTED_ON}", (*values, *among.values())
-    for entry in read_entries(connection, where, values):
+    standing: dict[str, dict[str, Entry]] = {}
+    for entry in read_entries(connection, where, values, with_evidence=with_evidence):
         standing.setdefault(entry.thread_id, {})[entry.entry_id] = entry
-    return [_stored_extraction(row, standing.get(row["thread_id"], {})) for row in rows]
+    return standing
+
+
+def _tasks_in(row: sqlite3.Row, standing: Mapping[str, Entry]) -> tuple[Task, ...]:
+    """Read the tasks of a row, each with those of its entries that are given; without those that have none of them."""
+    return tuple(
+        Task(
+            title=task["title"],
+            outcome=TaskOutcome(task["outcome"]),
+            entries=tuple(standing[entry_id] for entry_id in task["entries"] if entry_id in standing),
+        )
+        for task in orjson.loads(row["tasks"])
+        if not task["entries"] or any(entry_id in standing for entry_id in task["entries"])
+    )
 
 
 def _stored_extraction(row: sqlite3.Row, standing: Mapping[str, Entry] | None) -> StoredExtraction:
     """Read a row with the tasks of these entries; with None, without tasks and raw memory."""
     if standing is None:
         return _with_tasks(row, (), raw_memory="")
-    listed = orjson.loads(row["tasks"])
-    tasks = tuple(
-        Task(
-            title=task["title"],
-            outcome=TaskOutcome(task["outcome"]),
-            entries=tuple(standing[entry_id] for entry_id in task["entries"] if entry_id in standing),
-        )
-        for task in listed
-        if not task["entries"] or any(entry_id in standing for entry_id in task["entries"])
-    )
-    is_whole = all(entry_id in standing for task in listed for entry_id in task["entries"])
+    tasks = _tasks_in(row, standing)
+    is_whole = all(entry_id in standing for task in orjson.loads(row["tasks"]) for entry_id in task["entries"])
     return _with_tasks(row, tasks, raw_memory=row["raw_memory"] if is_whole else render_raw_memory(tasks))
 
 
