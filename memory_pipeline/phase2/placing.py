@@ -49,9 +49,13 @@ class Shelves:
         for wording in self._former.get(memory.memory_id, ()):
             self._index.put(memory.memory_id, memory.scope, wording.statement)
 
+    def about(self, told: Entry | Memory, memories: Overlaid) -> list[Memory]:
+        """Return the memories of the same scope that share a word that counts."""
+        return memories.several(self._index.near(told.scope, told.statement))
+
     def near(self, told: Entry | Memory, memories: Overlaid) -> list[Memory]:
         """Return the memories of the same scope that share a word that counts, most alike first."""
-        near = memories.several(self._index.near(told.scope, told.statement))
+        near = self.about(told, memories)
         return sorted(near, key=lambda memory: (-likeness(memory.statement, told.statement), memory.memory_id))
 
     def says_the_same(self, memory: Memory, entry: Entry) -> bool:
@@ -206,7 +210,7 @@ def _rivals(book: MemoryBook, memory: Memory, shelves: Shelves) -> list[Memory]:
     """Return what the person said against a memory, in its place, and still says; what superseded it included."""
     return [
         other
-        for other in {near.memory_id: near for near in _near_or_linked(book, memory, shelves)}.values()
+        for other in {one.memory_id: one for one in _about_or_linked(book, memory, shelves)}.values()
         if other.memory_id != memory.memory_id
         and other.entry_ids
         and (other.memory_id == memory.superseded_by or contradict_in_place(other, memory))
@@ -214,8 +218,8 @@ def _rivals(book: MemoryBook, memory: Memory, shelves: Shelves) -> list[Memory]:
     ]
 
 
-def _near_or_linked(book: MemoryBook, memory: Memory, shelves: Shelves) -> Iterable[Memory]:
-    yield from shelves.near(memory, book.memories)
+def _about_or_linked(book: MemoryBook, memory: Memory, shelves: Shelves) -> Iterable[Memory]:
+    yield from shelves.about(memory, book.memories)
     successor = book.memories.get(memory.superseded_by or "")
     if successor is not None:
         yield successor
