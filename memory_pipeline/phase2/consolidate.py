@@ -43,7 +43,6 @@ from memory_pipeline.phase2.erase import erase_found, find_forgotten
 from memory_pipeline.phase2.hand import Hand
 from memory_pipeline.phase2.known import KnownEntries, KnownMemories, StoredArchive
 from memory_pipeline.phase2.layout import MEMORY_FILE, SUMMARY_FILE, lay_out, summary_path
-from memory_pipeline.phase2.merging import carry_out_merges
 from memory_pipeline.phase2.operations import MemoryBook, undone_key
 from memory_pipeline.phase2.owner import mark_owner
 from memory_pipeline.phase2.places import OnStep, places_below, workspace_lock_path
@@ -442,14 +441,14 @@ class Consolidation:
             deeds=deeds,
             consult=consult,
             approved=self._store.drafts.approved_by_person(),
+            merges=self._store.drafts.approved_merges() if is_run else (),
         )
-        merged = carry_out_merges(book, self._store.drafts.approved_merges() if is_run else ())
         waiting = {entry.entry_id for entry in unplaced if entry.thread_id in to_place}
         return self._lay_out(
             book,
             kind=kind,
             done=curated.done,
-            merged=merged,
+            merged=curated.merged,
             waiting=waiting - book.placed,
             set_aside=curated.set_aside,
             judged=archive.judged,

@@ -146,9 +146,15 @@ def settle(book: MemoryBook, memory_id: str, shelves: Shelves) -> None:
     stands in the end depends on when things were said, not on when they were read.
     """
     memory = book.memories[memory_id]
-    if memory.status is MemoryStatus.RETIRED or not book.is_persons_word(memory):
+    if not book.is_persons_word(memory):
         return
     rivals = _rivals(book, memory, shelves)
+    if memory.status is MemoryStatus.RETIRED:
+        # Said again, it stays out, but what was said before that is no longer the newest word.
+        for rival in rivals:
+            if rival.status is MemoryStatus.ACTIVE:
+                settle(book, rival.memory_id, shelves)
+        return
     word = book.newest_word(memory)
     newer = [rival for rival in rivals if book.newest_word(rival) > word]
     is_linked = memory.status is MemoryStatus.SUPERSEDED and memory.superseded_by in {one.memory_id for one in newer}

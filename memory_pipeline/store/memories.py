@@ -377,6 +377,7 @@ class Memories:
                 """,
                 (consolidation_id,),
             )
+            _judge_what_holds_again(connection, consolidation_id)
             connection.execute(
                 """
                 UPDATE consolidations SET undone_by = NULL WHERE undone_by = (
@@ -600,6 +601,21 @@ def _have_judged_all_but(connection: sqlite3.Connection, memory_ids: Collection[
     connection.execute("DELETE FROM memories_to_judge")
     connection.executemany(
         "INSERT INTO memories_to_judge (memory_id) VALUES (?)", [(memory_id,) for memory_id in sorted(memory_ids)]
+    )
+
+
+def _judge_what_holds_again(connection: sqlite3.Connection, consolidation_id: int) -> None:
+    """Have memories judged whose undone changes may be made again, since their undoing is undone by now."""
+    connection.execute(
+        """
+        INSERT INTO memories_to_judge (memory_id)
+        SELECT DISTINCT o.memory_id FROM consolidations AS undone
+        JOIN consolidations AS c ON c.undone_by = undone.consolidation_id
+        JOIN operations AS o ON o.consolidation_id = c.consolidation_id
+        WHERE undone.undone_by = ? AND undone.kind = 'undo'
+            AND o.memory_id NOT IN (SELECT memory_id FROM memories_to_judge)
+        """,
+        (consolidation_id,),
     )
 
 
