@@ -467,8 +467,7 @@ class Consolidation:
 
     def _shelves(self, book: MemoryBook) -> Shelves:
         former = self._former_wordings()
-        unkept = [memory_id for memory_id, _, _ in self._store.memory_keys.unkept()]
-        memories = book.memories.several({**dict.fromkeys(unkept), **dict.fromkeys(former)})
+        memories = book.memories.several(dict.fromkeys([*self._store.memory_keys.unkept(), *former]))
         return Shelves(memories, former, stored=self._store.memory_keys)
 
     def _former_wordings(self) -> dict[str, list[FormerWording]]:

@@ -39,24 +39,24 @@ class MemoryKeys:
         )
         return [row["memory_id"] for row in rows]
 
-    def unkept(self) -> list[tuple[str, str, str]]:
-        """Return id, scope and statement of the memories that are not found by keys yet."""
+    def unkept(self) -> list[str]:
+        """Return the ids of the memories that are not found by keys yet, in order."""
         connection = self._connect()
-        where = "WHERE memory_id IN (SELECT memory_id FROM keys_stale)" if _are_of_this_version(connection) else ""
-        rows = connection.execute(f"SELECT memory_id, scope, statement FROM memories {where} ORDER BY memory_id")
-        return [(row["memory_id"], row["scope"], row["statement"]) for row in rows]
+        table = "keys_stale" if are_of_this_version(connection) else "memories"
+        rows = connection.execute(f"SELECT memory_id FROM {table} ORDER BY memory_id")
+        return [row["memory_id"] for row in rows]
 
 
 def keep_keys(connection: sqlite3.Connection) -> None:
     """Make the keys of what changed, inside the caller's transaction; of all memories, where others made them."""
-    from memory_pipeline.nearness import keys_of, keys_version
+    from memory_pipeline.nearness import KEYS_VERSION, keys_of
 
-    if not _are_of_this_version(connection):
+    if not are_of_this_version(connection):
         connection.execute("DELETE FROM memory_keys")
         connection.execute("DELETE FROM keys_stale")
         connection.execute("INSERT INTO keys_stale SELECT memory_id FROM memories")
         connection.execute("DELETE FROM keys_made")
-        connection.execute("INSERT INTO keys_made VALUES (?)", (keys_version(),))
+        connection.execute("INSERT INTO keys_made VALUES (?)", (KEYS_VERSION,))
     stale = connection.execute(
         "SELECT memory_id, scope, statement FROM memories WHERE memory_id IN (SELECT memory_id FROM keys_stale)"
     ).fetchall()
@@ -68,8 +68,9 @@ def keep_keys(connection: sqlite3.Connection) -> None:
     connection.execute("DELETE FROM keys_stale")
 
 
-def _are_of_this_version(connection: sqlite3.Connection) -> bool:
-    from memory_pipeline.nearness import keys_version
+def are_of_this_version(connection: sqlite3.Connection) -> bool:
+    """Whether this version of the program made the keys that there are."""
+    from memory_pipeline.nearness import KEYS_VERSION
 
     row = connection.execute("SELECT version FROM keys_made").fetchone()
-    return row is not None and row["version"] == keys_version()
+    return row is not None and row["version"] == KEYS_VERSION

@@ -27,7 +27,7 @@ from memory_pipeline.records import (
 )
 from memory_pipeline.store.connection import immediate
 from memory_pipeline.store.extractions import NOT_BY_HAND, PASSED, STANDING, read_entries
-from memory_pipeline.store.keys import keep_keys
+from memory_pipeline.store.keys import are_of_this_version, keep_keys
 from memory_pipeline.store.search import index_stale
 from memory_pipeline.store.usage import count_waiting_uses
 
@@ -141,10 +141,14 @@ class Memories:
         return [row["thread_id"] for row in rows]
 
     def to_judge(self) -> ToJudge:
-        """Return the memories that are to be judged anew."""
-        rows = self._connect().execute("SELECT mark, memory_id FROM memories_to_judge").fetchall()
+        """Return the memories that are to be judged anew: all of them where another version of the program judged."""
+        connection = self._connect()
+        rows = connection.execute("SELECT mark, memory_id FROM memories_to_judge").fetchall()
+        known = (
+            [] if are_of_this_version(connection) else connection.execute("SELECT memory_id FROM memories").fetchall()
+        )
         return ToJudge(
-            memory_ids=frozenset(row["memory_id"] for row in rows),
+            memory_ids=frozenset(row["memory_id"] for row in (*rows, *known)),
             newest_mark=max((row["mark"] for row in rows), default=0),
         )
 
@@ -152,6 +156,7 @@ class Memories:
         """Note that memories were judged, and nothing came of it."""
         if judged.memory_ids - frozenset(still_to_judge):
             with immediate(self._connect()) as connection:
+                keep_keys(connection)
                 _have_judged_all_but(connection, {*_marked_since(connection, judged), *still_to_judge})
 
     def mark_waiting(self, entry_ids: Iterable[str]) -> None:

@@ -45,8 +45,7 @@ def marked(world: World) -> list[str]:
 
 
 def judge_everything(world: World) -> Phase2Counts:
-    """Run once more as if everything had changed, and no key of a statement were known."""
-    execute(world, "INSERT OR IGNORE INTO memories_to_judge (memory_id) SELECT memory_id FROM memories")
+    """Run once more as if another version had judged all that stands, and made all keys of statements."""
     execute(world, "DELETE FROM keys_made")
     return world.run()
 
@@ -332,3 +331,20 @@ def test_what_a_full_consolidation_could_not_do_is_judged_by_the_next(world: Wor
     execute(world, "INSERT INTO memories_to_judge (memory_id) VALUES (?)", known.memory_id)
     curated = curate(book, Shelves([known]), [], StoredArchive(world.store.memories), max_unused_days=0, now=NOW)
     assert curated.still_to_judge == {known.memory_id}
+
+
+def test_after_an_update_everything_is_judged_once(world: World) -> None:
+    """What another version of the program judged, this one may judge otherwise; and its keys are made, once."""
+    world.says("thread-a", entry("use npm", at=NOW - 2 * DAY))
+    world.says("thread-b", entry("use pnpm", at=NOW - DAY))
+    world.run()
+    execute(world, "UPDATE memories SET status = 'active', superseded_by = NULL WHERE statement = 'use npm'")
+    execute(world, "DELETE FROM memories_to_judge")
+    assert world.run().outcome is Phase2Outcome.NO_CHANGES
+    execute(world, "UPDATE keys_made SET version = 'older'")
+    run_until_quiet(world)
+    assert world.told() == {(PROJECT, "use pnpm")}
+    execute(world, "UPDATE keys_made SET version = 'older'")
+    assert world.run().outcome is Phase2Outcome.NO_CHANGES
+    assert marked(world) == []
+    assert world.store.memory_keys.unkept() == []

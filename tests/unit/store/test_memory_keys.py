@@ -62,7 +62,7 @@ def test_the_keys_follow_what_is_worded_anew_moved_and_forgotten(tmp_path: Path)
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("UPDATE memories SET scope = 'project:moved' WHERE memory_id = ?", (lint,))
         connection.commit()
-        assert [name for name, _, _ in world.store.memory_keys.unkept()] == [lint]
+        assert world.store.memory_keys.unkept() == [lint]
         assert index.near(PROJECT, "run make lint before a commit") == []
         connection.execute("DELETE FROM memory_entries")
         connection.execute("DELETE FROM memories")
