@@ -25,7 +25,7 @@ from memory_pipeline.records import (
     OperationKind,
     Usage,
 )
-from memory_pipeline.store.connection import immediate
+from memory_pipeline.store.connection import data_version, immediate
 from memory_pipeline.store.extractions import NOT_BY_HAND, PASSED, STANDING, read_entries
 from memory_pipeline.store.keys import are_of_this_version, keep_keys
 from memory_pipeline.store.search import index_stale
@@ -57,6 +57,7 @@ class ToJudge(Struct, frozen=True, kw_only=True):
 
     memory_ids: frozenset[str]  # also of such as are gone
     newest_mark: int  # of what changed later, the marks are greater
+    version: int  # is another number once any other connection has written
 
 
 class Memories:
@@ -143,6 +144,7 @@ class Memories:
     def to_judge(self) -> ToJudge:
         """Return the memories that are to be judged anew: all of them where another version of the program judged."""
         connection = self._connect()
+        version = data_version(connection)
         rows = connection.execute("SELECT mark, memory_id FROM memories_to_judge").fetchall()
         known = (
             [] if are_of_this_version(connection) else connection.execute("SELECT memory_id FROM memories").fetchall()
@@ -150,6 +152,7 @@ class Memories:
         return ToJudge(
             memory_ids=frozenset(row["memory_id"] for row in (*rows, *known)),
             newest_mark=max((row["mark"] for row in rows), default=0),
+            version=version,
         )
 
     def note_judged(self, judged: ToJudge, *, still_to_judge: Collection[str] = ()) -> None:
@@ -324,7 +327,7 @@ class Memories:
     def commit(
         self,
         consolidation_id: int,
-        memories: Iterable[Memory],
+        memories: Collection[Memory],
         placements: Iterable[tuple[str, str]],
         changes: Iterable[Change],
         *,
@@ -343,7 +346,8 @@ class Memories:
         ``removals`` those that it no longer rests on; ``waiting`` are entries that were looked at and wait for a
         person, ``flagged`` such that are not placed by themselves any more; ``journal_records`` are the person's deeds
         that were taken in; ``merged`` the proposals about memories that were carried out. With ``judged``, these
-        memories and all changed ones were judged, but for those that are ``still_to_judge``.
+        memories and all changed ones were judged, but for those that are ``still_to_judge`` and what others may have
+        changed meanwhile.
         """
         with immediate(self._connect()) as connection:
             changed = connection.execute(
@@ -352,7 +356,7 @@ class Memories:
             )
             if changed.rowcount != 1:
                 return False
-            later = _marked_since(connection, judged) if judged is not None else []
+            later = _changed_since(connection, judged, memories) if judged is not None else set()
             for memory in memories:
                 _store_memory(connection, memory)
             connection.executemany("DELETE FROM memory_entries WHERE memory_id = ? AND entry_id = ?", removals)
@@ -373,7 +377,7 @@ class Memories:
             index_stale(connection)  # now, since whoever only looks at the database can't
             keep_keys(connection)
             if judged is not None:
-                _have_judged_all_but(connection, {*later, *still_to_judge})
+                _have_judged_all_but(connection, later.union(still_to_judge))
             # Undone and redone: the one that is undone says by whom, and what it had undone itself holds again.
             connection.execute(
                 """
@@ -600,6 +604,13 @@ def _marked_since(connection: sqlite3.Connection, judged: ToJudge) -> list[str]:
     """Return what changed while others were judged."""
     rows = connection.execute("SELECT memory_id FROM memories_to_judge WHERE mark > ?", (judged.newest_mark,))
     return [row["memory_id"] for row in rows]
+
+
+def _changed_since(connection: sqlite3.Connection, judged: ToJudge, changed: Collection[Memory]) -> set[str]:
+    """Return what may be other than it was judged; ``changed`` are the memories that are about to be stored."""
+    later = set(_marked_since(connection, judged))
+    # An entry that was withdrawn before a memory rests on it marks none.
+    return later if data_version(connection) == judged.version else later.union(one.memory_id for one in changed)
 
 
 def _have_judged_all_but(connection: sqlite3.Connection, memory_ids: Collection[str]) -> None:

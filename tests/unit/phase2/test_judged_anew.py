@@ -27,6 +27,7 @@ from memory_pipeline.records import (
     Phase2Counts,
     Phase2Outcome,
 )
+from memory_pipeline.store.store import Store
 
 NOTHING = (Phase2Outcome.NO_CHANGES, Phase2Outcome.NO_INPUTS)
 
@@ -221,6 +222,22 @@ def test_what_changes_while_a_consolidation_works_is_left_to_the_next(world: Wor
     assert marked(world) == [world.of("use pnpm").memory_id]
     world.run()
     assert (PROJECT, "use npm") in world.told()
+
+
+def test_what_is_withdrawn_before_a_memory_rests_on_it_is_told_no_longer(world: World) -> None:
+    """Another process takes it back after it was placed and before that is stored: no trigger can mark its memory."""
+    world.says("thread-a", entry("use npm"))
+    other = Store(world.config.database_path)
+
+    def meanwhile(step: str) -> None:
+        if step == "staged":
+            other.jobs.set_gates({"thread-a": Gate.DISABLED})
+
+    world.run(on_step=meanwhile)
+    other.close()
+    assert world.told() == {(PROJECT, "use npm")}
+    run_until_quiet(world)
+    assert world.told() == set()
 
 
 def test_a_memory_that_can_not_come_back_yet_is_tried_again(world: World) -> None:
