@@ -466,9 +466,9 @@ class Consolidation:
         )
 
     def _shelves(self, book: MemoryBook) -> Shelves:
-        former = self._former_wordings()
-        memories = book.memories.several(dict.fromkeys([*self._store.memory_keys.unkept(), *former]))
-        return Shelves(memories, former, stored=self._store.memory_keys)
+        former, keys = self._former_wordings(), self._store.memory_keys
+        memories = book.memories.several(dict.fromkeys([*keys.unkept(), *former]))
+        return Shelves(memories, former, stored=keys if keys.are_current() else None)
 
     def _former_wordings(self) -> dict[str, list[FormerWording]]:
         former: dict[str, list[FormerWording]] = {}

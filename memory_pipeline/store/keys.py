@@ -12,10 +12,7 @@ _NOT_STALE = "NOT EXISTS (SELECT 1 FROM keys_stale AS s WHERE s.memory_id = k.me
 
 
 class MemoryKeys:
-    """The memories by their keys; see nearness. What changed since the keys were made is told by ``unkept``.
-
-    Keys that another version made may find a memory too many, never one in another scope.
-    """
+    """The memories by their keys; see nearness. What changed since the keys were made is told by ``unkept``."""
 
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
         self._connect = connect
@@ -31,13 +28,18 @@ class MemoryKeys:
     def among(self, key: int, names: Collection[str]) -> list[str]:
         """Return which of these memories are kept under a key."""
         rows = self._connect().execute(
+            # "CROSS", so that it is read in this order: under the key may stand thousands.
             f"""
             SELECT k.memory_id FROM json_each(?) AS wanted
-            JOIN memory_keys AS k ON k.key = ? AND k.memory_id = wanted.value WHERE {_NOT_STALE}
+            CROSS JOIN memory_keys AS k ON k.key = ? AND k.memory_id = wanted.value WHERE {_NOT_STALE}
             """,
             (orjson.dumps(list(names)).decode(), key),
         )
         return [row["memory_id"] for row in rows]
+
+    def are_current(self) -> bool:
+        """Whether this version of the program made the keys; else all memories are ``unkept``."""
+        return are_of_this_version(self._connect())
 
     def unkept(self) -> list[str]:
         """Return the ids of the memories that are not found by keys yet, in order."""
