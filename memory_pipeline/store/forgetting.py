@@ -24,6 +24,7 @@ from memory_pipeline.records import (
 from memory_pipeline.store.chronicle import note
 from memory_pipeline.store.connection import immediate
 from memory_pipeline.store.extractions import read_entries, stored_extractions, tasks_as_json
+from memory_pipeline.store.keys import keep_keys
 from memory_pipeline.store.memories import as_image, read_memories, read_operation
 from memory_pipeline.store.search import index_stale
 from memory_pipeline.store.settings import moved_settings, read_settings
@@ -140,6 +141,7 @@ class Forgetting:
             connection.executemany("DELETE FROM settings WHERE target = ? AND key = ?", sorted(erasure.settings))
             _erase_traces(connection)
             index_stale(connection)
+            keep_keys(connection)  # hashes, but of words that may be guessed
 
     def texts(self) -> Iterator[str]:
         """Yield every stored text that ``mask`` would pass on."""
@@ -161,6 +163,7 @@ class Forgetting:
             for column, table in _JSON_TEXTS.items():
                 _mask_column(connection, table, column, lambda text: _masked_json(text, mask))
             index_stale(connection)
+            keep_keys(connection)
             _set_met(connection, met)
 
     def raw_bytes(self, path: Path) -> bytes:

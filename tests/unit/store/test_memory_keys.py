@@ -72,6 +72,18 @@ def test_the_keys_follow_what_is_worded_anew_moved_and_forgotten(tmp_path: Path)
     world.close()
 
 
+def test_no_key_is_left_of_a_word_that_is_masked(tmp_path: Path) -> None:
+    """The keys are those of what stands there now, as soon as it stands there."""
+    world = World(tmp_path)
+    world.says("thread-a", entry("run make lint before every commit"))
+    world.run()
+    world.store.forgetting.mask(lambda text: text.replace("lint", "[masked]"), met="")
+    with closing(sqlite3.connect(world.config.database_path)) as connection:
+        kept = {key for (key,) in connection.execute("SELECT key FROM memory_keys")}
+    assert kept == keys_of(PROJECT, "run make [masked] before every commit")
+    world.close()
+
+
 def test_the_keys_of_a_statement_are_the_same_in_every_process() -> None:
     """They are stored, so they may depend on nothing but the statement and its scope."""
     asked = "from memory_pipeline.nearness import keys_of; print(sorted(keys_of('user', 'Use uv 3 times, not pip.')))"
