@@ -59,6 +59,9 @@ def keep_keys(connection: sqlite3.Connection) -> None:
         connection.execute("INSERT INTO keys_stale SELECT memory_id FROM memories")
         connection.execute("DELETE FROM keys_made")
         connection.execute("INSERT INTO keys_made VALUES (?)", (KEYS_VERSION,))
+        # Nothing else tells that this version has not judged them.
+        connection.execute("DELETE FROM memories_to_judge")
+        connection.execute("INSERT INTO memories_to_judge (memory_id) SELECT memory_id FROM memories")
     stale = connection.execute(
         "SELECT memory_id, scope, statement FROM memories WHERE memory_id IN (SELECT memory_id FROM keys_stale)"
     ).fetchall()

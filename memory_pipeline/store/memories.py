@@ -159,8 +159,9 @@ class Memories:
         """Note that memories were judged, and nothing came of it."""
         if judged.memory_ids - frozenset(still_to_judge):
             with immediate(self._connect()) as connection:
+                later = _marked_since(connection, judged)
                 keep_keys(connection)
-                _have_judged_all_but(connection, {*_marked_since(connection, judged), *still_to_judge})
+                _have_judged_all_but(connection, later.union(still_to_judge))
 
     def mark_waiting(self, entry_ids: Iterable[str]) -> None:
         """Note that entries were looked at and wait for a person."""
@@ -600,15 +601,15 @@ def _from_image(memory_id: str, image: str) -> Memory:
     )
 
 
-def _marked_since(connection: sqlite3.Connection, judged: ToJudge) -> list[str]:
+def _marked_since(connection: sqlite3.Connection, judged: ToJudge) -> set[str]:
     """Return what changed while others were judged."""
     rows = connection.execute("SELECT memory_id FROM memories_to_judge WHERE mark > ?", (judged.newest_mark,))
-    return [row["memory_id"] for row in rows]
+    return {row["memory_id"] for row in rows}
 
 
 def _changed_since(connection: sqlite3.Connection, judged: ToJudge, changed: Collection[Memory]) -> set[str]:
     """Return what may be other than it was judged; ``changed`` are the memories that are about to be stored."""
-    later = set(_marked_since(connection, judged))
+    later = _marked_since(connection, judged)
     # An entry that was withdrawn before a memory rests on it marks none.
     return later if data_version(connection) == judged.version else later.union(one.memory_id for one in changed)
 

@@ -365,3 +365,13 @@ def test_after_an_update_everything_is_judged_once(world: World) -> None:
     assert world.run().outcome is Phase2Outcome.NO_CHANGES
     assert marked(world) == []
     assert world.store.memory_keys.unkept() == []
+
+
+def test_keys_that_are_made_by_the_way_do_not_stand_for_judging(world: World) -> None:
+    """After an update, a masking or an undoing makes the keys first: everything is judged all the same."""
+    world.says("thread-a", entry("use npm"))
+    world.run()
+    execute(world, "UPDATE keys_made SET version = 'older'")
+    world.store.forgetting.mask(lambda text: text, met="")
+    assert world.store.memory_keys.are_current()
+    assert marked(world) == [world.of("use npm").memory_id]
