@@ -423,8 +423,9 @@ class Consolidation:
         must_publish: bool,
         consult: Consult | None = None,
     ) -> _Plan:
-        archive = StoredArchive(self._store.memories)
         is_run = kind is ConsolidationKind.RUN
+        # What the person does retires nothing beside it: a new reading, which only a run places, may take it over.
+        archive = StoredArchive(self._store.memories, judges=is_run)
         limit = self._config.phase2.max_candidates
         # A backlog larger than the selection is placed over several consolidations, so that everything has its turn.
         to_place = self._store.memories.threads_to_place(limit=limit) if is_run else []

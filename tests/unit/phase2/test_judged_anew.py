@@ -375,3 +375,17 @@ def test_keys_that_are_made_by_the_way_do_not_stand_for_judging(world: World) ->
     world.store.forgetting.mask(lambda text: text, met="")
     assert world.store.memory_keys.are_current()
     assert marked(world) == [world.of("use npm").memory_id]
+
+
+def test_what_a_person_does_retires_nothing_that_a_new_reading_takes_over(world: World) -> None:
+    """A command between the reading and the run: the memory keeps its id and its pin."""
+    world.says("thread-a", entry("run make lint before every commit"))
+    world.says("thread-b", entry("answer in English"))
+    world.run()
+    before = world.of("run make lint before every commit")
+    world.does(JournalAction.PIN, before)
+    world.says("thread-a", entry("run make lint quickly before every commit and push"))
+    world.does(JournalAction.PIN, world.of("answer in English"))
+    run_until_quiet(world)
+    after = world.of("run make lint quickly before every commit and push")
+    assert (after.memory_id, after.status, after.pinned) == (before.memory_id, MemoryStatus.ACTIVE, True)
