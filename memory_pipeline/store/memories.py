@@ -646,7 +646,8 @@ def _store_memory(connection: sqlite3.Connection, memory: Memory) -> None:
         INSERT INTO memories (memory_id, kind, scope, condition, statement, status, pinned, first_seen, last_confirmed,
             learned_at, superseded_by, reason, by_hand, task_group)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        ON CONFLICT (memory_id) DO UPDATE SET kind = excluded.kind, scope = excluded.scope,
+        -- Not the scope: no operation changes it, but its project may have moved meanwhile.
+        ON CONFLICT (memory_id) DO UPDATE SET kind = excluded.kind,
             condition = excluded.condition, statement = excluded.statement, status = excluded.status,
             pinned = excluded.pinned, first_seen = excluded.first_seen, last_confirmed = excluded.last_confirmed,
             superseded_by = excluded.superseded_by, reason = excluded.reason, by_hand = excluded.by_hand,

@@ -240,6 +240,23 @@ def test_what_is_withdrawn_before_a_memory_rests_on_it_is_told_no_longer(world: 
     assert world.told() == set()
 
 
+def test_a_project_that_moves_while_a_consolidation_works_has_moved(world: World) -> None:
+    """What the consolidation stores of a memory does not bring it back to where it was."""
+    world.says("thread-a", entry("use npm", at=NOW - 2 * DAY))
+    world.run()
+    world.says("thread-b", entry("use pnpm", at=NOW - DAY), cwd="/home/sam/elsewhere")
+    other = Store(world.config.database_path)
+
+    def meanwhile(step: str) -> None:
+        if step == "staged":
+            other.threads.rescope({"/home/sam/shop": MOVED})
+
+    world.run(on_step=meanwhile)
+    other.close()
+    run_until_quiet(world)
+    assert world.told() == {(MOVED, "use npm"), (PROJECT, "use pnpm")}
+
+
 def test_a_memory_that_can_not_come_back_yet_is_tried_again(world: World) -> None:
     """As long as something learnt stands against it; nothing else reminds of it."""
     world.says("thread-a", learned("the api listens on port 8080", at=NOW - 3 * DAY))
@@ -270,6 +287,21 @@ def test_after_an_update_statements_are_found_before_their_keys_are_made_anew(wo
     world.run()
     assert world.told() == {(PROJECT, "use pnpm")}
     assert world.store.memory_keys.unkept() == []
+
+
+@pytest.mark.parametrize("moves", ["old", "new"])
+def test_a_word_of_another_project_outdoes_none(world: World, moves: str) -> None:
+    """Of two that contradict each other, one moves: each holds in its own project, until both are in one again."""
+    world.says("thread-a", entry("use npm", at=NOW - 2 * DAY), cwd="/home/sam/old")
+    world.says("thread-b", entry("use pnpm", at=NOW - DAY), cwd="/home/sam/new")
+    world.run()
+    assert world.told() == {(PROJECT, "use pnpm")}
+    world.store.threads.rescope({f"/home/sam/{moves}": MOVED})
+    world.run()
+    assert {statement for _, statement in world.told()} == {"use npm", "use pnpm"}
+    world.store.threads.rescope({"/home/sam/old": MOVED, "/home/sam/new": MOVED})
+    run_until_quiet(world)
+    assert world.told() == {(MOVED, "use pnpm")}
 
 
 def test_an_older_result_is_told_again_when_the_newer_one_moves_to_another_project(world: World) -> None:
