@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import heapq
+import unicodedata
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 from itertools import chain, islice
-from typing import Protocol
+from pathlib import Path
+from typing import Final, Protocol
 
 from msgspec import Struct
 
@@ -114,20 +116,6 @@ def keys_of(scope: str, statement: str) -> frozenset[int]:
     return frozenset((*keys.words, *keys.kept_under))
 
 
-@lru_cache(maxsize=1)
-def keys_version() -> str:
-    """Return what tells keys of this program from those that another version of it made.
-
-    It is a hash of the code that makes them: too many keys made anew cost a moment, too few would hide a statement.
-    """
-    from importlib.resources import files
-
-    hashed = hashlib.sha256(__version__.encode())
-    for name in MADE_BY:
-        hashed.update(files(__package__).joinpath(f"{name}.py").read_bytes())
-    return hashed.hexdigest()[:16]
-
-
 @lru_cache(maxsize=1 << 12)
 def _keys(scope: str, statement: str) -> _Keys:
     within = hashlib.blake2b(scope.encode("utf-8", "surrogatepass"), digest_size=16).digest()
@@ -150,3 +138,17 @@ def _in_order(key: object) -> object:
     if isinstance(key, frozenset):
         return sorted(key)
     return tuple(map(_in_order, key)) if isinstance(key, tuple) else key
+
+
+def _keys_version() -> str:
+    # A hash of the code that makes them, and of what Python knows of letters: too many keys made anew cost a moment,
+    # too few would hide a statement.
+    hashed = hashlib.sha256(f"{__version__} {unicodedata.unidata_version}".encode())
+    for name in MADE_BY:
+        hashed.update(Path(__file__).with_name(f"{name}.py").read_bytes())
+    return hashed.hexdigest()[:16]
+
+
+#: What tells keys of this program from those that another version of it made. Read while this very code is loaded: a
+#: program that runs on while it is updated must not take its keys for those of its successor.
+KEYS_VERSION: Final = _keys_version()

@@ -43,7 +43,6 @@ from memory_pipeline.phase2.erase import erase_found, find_forgotten
 from memory_pipeline.phase2.hand import Hand
 from memory_pipeline.phase2.known import KnownEntries, KnownMemories, StoredArchive
 from memory_pipeline.phase2.layout import MEMORY_FILE, SUMMARY_FILE, lay_out
-from memory_pipeline.phase2.merging import carry_out_merges
 from memory_pipeline.phase2.operations import MemoryBook, undone_key
 from memory_pipeline.phase2.owner import mark_owner
 from memory_pipeline.phase2.places import OnStep, places_below, workspace_lock_path
@@ -425,8 +424,9 @@ class Consolidation:
         must_publish: bool,
         consult: Consult | None = None,
     ) -> _Plan:
-        archive = StoredArchive(self._store.memories)
         is_run = kind is ConsolidationKind.RUN
+        # What the person does retires nothing beside it: a new reading, which only a run places, may take it over.
+        archive = StoredArchive(self._store.memories, judges=is_run)
         limit = self._config.phase2.max_candidates
         # A backlog larger than the selection is placed over several consolidations, so that everything has its turn.
         to_place = self._store.memories.threads_to_place(limit=limit) if is_run else []
@@ -443,14 +443,14 @@ class Consolidation:
             deeds=deeds,
             consult=consult,
             approved=self._store.drafts.approved_by_person(),
+            merges=self._store.drafts.approved_merges() if is_run else (),
         )
-        merged = carry_out_merges(book, self._store.drafts.approved_merges() if is_run else ())
         waiting = {entry.entry_id for entry in unplaced if entry.thread_id in to_place}
         return self._lay_out(
             book,
             kind=kind,
             done=curated.done,
-            merged=merged,
+            merged=curated.merged,
             waiting=waiting - book.placed,
             set_aside=curated.set_aside,
             judged=archive.judged,
@@ -468,10 +468,9 @@ class Consolidation:
         )
 
     def _shelves(self, book: MemoryBook) -> Shelves:
-        former = self._former_wordings()
-        unkept = [memory_id for memory_id, _, _ in self._store.memory_keys.unkept()]
-        memories = book.memories.several({**dict.fromkeys(unkept), **dict.fromkeys(former)})
-        return Shelves(memories, former, stored=self._store.memory_keys)
+        former, keys = self._former_wordings(), self._store.memory_keys
+        memories = book.memories.several(dict.fromkeys([*keys.unkept(), *former]))
+        return Shelves(memories, former, stored=keys if keys.are_current() else None)
 
     def _former_wordings(self) -> dict[str, list[FormerWording]]:
         former: dict[str, list[FormerWording]] = {}

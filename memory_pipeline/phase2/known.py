@@ -76,14 +76,15 @@ class KnownEntries(Mapping[str, Entry]):
 class StoredArchive:
     """What of the store a consolidation must look at; see curators.rules.Archive."""
 
-    def __init__(self, memories: Memories) -> None:
+    def __init__(self, memories: Memories, *, judges: bool = True) -> None:
+        """With ``judges`` false, nothing is judged, and what is marked stays so."""
         self._stored = memories
         # Asked first of all: what changes from now on is left to the next consolidation.
-        self.judged = memories.to_judge()
+        self.judged = memories.to_judge() if judges else None
 
     def to_judge(self) -> frozenset[str]:
         """Return the ids of the memories that changed, or whose evidence did, since they were last judged."""
-        return self.judged.memory_ids
+        return self.judged.memory_ids if self.judged is not None else frozenset()
 
     def former_threads(self, memory_ids: Collection[str]) -> Mapping[str, frozenset[str]]:
         """Return, by memory, the threads of all entries that it ever rested on, withdrawn ones included."""

@@ -59,7 +59,7 @@ class MemoryBook:
         undone: frozenset[Undone] = frozenset(),
         most_operations: int = MOST_OPERATIONS,
     ) -> None:
-        """Take all memories and every entry that an operation may name, by id.
+        """Take all memories and every entry that an operation may name, by id; each may read them when it is asked.
 
         ``undone`` are the operations that the person undid (see undone_key).
         """
@@ -88,6 +88,11 @@ class MemoryBook:
         return list(self._memories.laid_over.values())
 
     @property
+    def is_full(self) -> bool:
+        """Whether it holds as many operations as one consolidation may hold."""
+        return len(self.changes) >= self._most_operations
+
+    @property
     def placed(self) -> frozenset[str]:
         """The ids of the entries that a memory newly rests on."""
         return frozenset(entry_id for _, entry_id in self.placements)
@@ -112,7 +117,7 @@ class MemoryBook:
     # --- checks ---
 
     def _check(self, operation: Operation) -> str | None:
-        if len(self.changes) >= self._most_operations:
+        if self.is_full:
             return "passes the number of operations that one consolidation may hold"
         if operation.actor is not Actor.PERSON and self._was_undone(operation):
             return "the person undid this"

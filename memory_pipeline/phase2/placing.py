@@ -221,7 +221,7 @@ def _rivals(book: MemoryBook, memory: Memory, shelves: Shelves) -> list[Memory]:
 def _about_or_linked(book: MemoryBook, memory: Memory, shelves: Shelves) -> Iterable[Memory]:
     yield from shelves.about(memory, book.memories)
     successor = book.memories.get(memory.superseded_by or "")
-    if successor is not None:
+    if successor is not None and successor.scope == memory.scope:  # else one of them has moved to another project
         yield successor
 
 

@@ -35,6 +35,8 @@ MOST_KEPT = 2
 
 _FORMAT = 1
 _CHUNK_BYTES = 1 << 20
+#: Of a file that stands in several backups: its owner alone may read it, and nobody write it.
+_SHARED_MODE = 0o400
 #: What of the workspace is the person's; the rest is rendered.
 _PERSONS = ("MEMORY.md", "extensions")
 #: What must stay free on the disk beside a backup, in bytes.
@@ -142,7 +144,7 @@ def read_manifest(path: Path) -> Backup:
         raise UsageError(f"{path}: no backup of memory-pipeline, or its {MANIFEST} is damaged") from error
 
 
-def faults_of_backup(path: Path) -> list[str]:
+def faults_of_backup(path: Path, *, of_database_alone: bool = False) -> list[str]:
     """Return what is wrong with a backup: files that are missing or changed, a database that is damaged."""
     try:
         backup = read_manifest(path)
@@ -150,6 +152,8 @@ def faults_of_backup(path: Path) -> list[str]:
         return [str(error)]
     faults = []
     for name, (size, digest) in backup.files.items():
+        if of_database_alone and name != DATABASE:
+            continue
         file = path / name
         if not _is_of(path, name) or not file.is_file():
             faults.append(f"{file}: is missing, or no file of its own")
@@ -175,8 +179,8 @@ def _write(config: Config, store: Store, target: Path, *, now: float) -> None:
     """Write a backup whole: under another name first, its list of files last."""
     fresh = target.with_name(f"{TEMPORARY_PREFIX}{target.name}")
     shutil.rmtree(fresh, ignore_errors=True)
-    # A copy that a person asks for at a place of theirs shares nothing with any other.
-    former = next(iter(backups_in(config)), None) if target.parent == config.backups_path else None
+    # A copy that a person asked for at a place, or under a name, of theirs shares nothing with any other.
+    former = next(iter(numbered_in(target.parent)), None) if target.parent == config.backups_path else None
     try:
         make_private_folder(fresh)
         last = store.memories.last_success()
@@ -237,9 +241,11 @@ def _copy(source: Path, target: Path, *, alike: Path | None) -> None:
         content = source.read_bytes()
     except FileNotFoundError:  # the person may take a note away meanwhile
         return
-    # Nothing ever writes into a backup: both names keep the file as it is, until the last backup of it goes.
-    with suppress(OSError):
+    # Nothing ever writes into a backup: both names keep the file as it is, until the last backup of it goes. An editor
+    # must not do so either, since it would change both.
+    with suppress(OSError, NotImplementedError):
         if alike is not None and not alike.is_symlink() and alike.read_bytes() == content:
+            alike.chmod(_SHARED_MODE)
             os.link(alike, target, follow_symlinks=False)
             return
     write_whole(target, content, sync_name=False)  # the whole folder is made durable at once

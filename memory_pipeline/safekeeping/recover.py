@@ -181,7 +181,8 @@ def _tell(path: Path, aside: SetAside | None, backup: Path | None, reason: str) 
 
 
 def _newest_good_backup(config: Config) -> Path | None:
-    return next((path for path in backups_in(config) if not faults_of_backup(path)), None)
+    # Its database alone is taken. Files beside it may stand in each of the backups, and spoilt then are so in each.
+    return next((path for path in backups_in(config) if not faults_of_backup(path, of_database_alone=True)), None)
 
 
 def _unfinished(config: Config) -> SetAside | None:

@@ -141,7 +141,7 @@ class Forgetting:
             connection.executemany("DELETE FROM settings WHERE target = ? AND key = ?", sorted(erasure.settings))
             _erase_traces(connection)
             index_stale(connection)
-            keep_keys(connection)
+            keep_keys(connection)  # hashes, but of words that may be guessed
 
     def texts(self) -> Iterator[str]:
         """Yield every stored text that ``mask`` would pass on."""

@@ -25,9 +25,9 @@ from memory_pipeline.records import (
     OperationKind,
     Usage,
 )
-from memory_pipeline.store.connection import immediate
+from memory_pipeline.store.connection import data_version, immediate
 from memory_pipeline.store.extractions import NOT_BY_HAND, PASSED, STANDING, read_entries
-from memory_pipeline.store.keys import keep_keys
+from memory_pipeline.store.keys import are_of_this_version, keep_keys
 from memory_pipeline.store.search import index_stale
 from memory_pipeline.store.usage import count_waiting_uses
 
@@ -57,6 +57,7 @@ class ToJudge(Struct, frozen=True, kw_only=True):
 
     memory_ids: frozenset[str]  # also of such as are gone
     newest_mark: int  # of what changed later, the marks are greater
+    version: int  # is another number once any other connection has written
 
 
 class Memories:
@@ -141,18 +142,26 @@ class Memories:
         return [row["thread_id"] for row in rows]
 
     def to_judge(self) -> ToJudge:
-        """Return the memories that are to be judged anew."""
-        rows = self._connect().execute("SELECT mark, memory_id FROM memories_to_judge").fetchall()
+        """Return the memories that are to be judged anew: all of them where another version of the program judged."""
+        connection = self._connect()
+        version = data_version(connection)
+        rows = connection.execute("SELECT mark, memory_id FROM memories_to_judge").fetchall()
+        known = (
+            [] if are_of_this_version(connection) else connection.execute("SELECT memory_id FROM memories").fetchall()
+        )
         return ToJudge(
-            memory_ids=frozenset(row["memory_id"] for row in rows),
+            memory_ids=frozenset(row["memory_id"] for row in (*rows, *known)),
             newest_mark=max((row["mark"] for row in rows), default=0),
+            version=version,
         )
 
     def note_judged(self, judged: ToJudge, *, still_to_judge: Collection[str] = ()) -> None:
         """Note that memories were judged, and nothing came of it."""
         if judged.memory_ids - frozenset(still_to_judge):
             with immediate(self._connect()) as connection:
-                _have_judged_all_but(connection, {*_marked_since(connection, judged), *still_to_judge})
+                later = _marked_since(connection, judged)
+                keep_keys(connection)
+                _have_judged_all_but(connection, later.union(still_to_judge))
 
     def mark_waiting(self, entry_ids: Iterable[str]) -> None:
         """Note that entries were looked at and wait for a person."""
@@ -319,7 +328,7 @@ class Memories:
     def commit(
         self,
         consolidation_id: int,
-        memories: Iterable[Memory],
+        memories: Collection[Memory],
         placements: Iterable[tuple[str, str]],
         changes: Iterable[Change],
         *,
@@ -338,7 +347,8 @@ class Memories:
         ``removals`` those that it no longer rests on; ``waiting`` are entries that were looked at and wait for a
         person, ``flagged`` such that are not placed by themselves any more; ``journal_records`` are the person's deeds
         that were taken in; ``merged`` the proposals about memories that were carried out. With ``judged``, these
-        memories and all changed ones were judged, but for those that are ``still_to_judge``.
+        memories and all changed ones were judged, but for those that are ``still_to_judge`` and what others may have
+        changed meanwhile.
         """
         with immediate(self._connect()) as connection:
             changed = connection.execute(
@@ -347,7 +357,7 @@ class Memories:
             )
             if changed.rowcount != 1:
                 return False
-            later = _marked_since(connection, judged) if judged is not None else []
+            later = _changed_since(connection, judged, memories) if judged is not None else set()
             for memory in memories:
                 _store_memory(connection, memory)
             connection.executemany("DELETE FROM memory_entries WHERE memory_id = ? AND entry_id = ?", removals)
@@ -368,7 +378,7 @@ class Memories:
             index_stale(connection)  # now, since whoever only looks at the database can't
             keep_keys(connection)
             if judged is not None:
-                _have_judged_all_but(connection, {*later, *still_to_judge})
+                _have_judged_all_but(connection, later.union(still_to_judge))
             # Undone and redone: the one that is undone says by whom, and what it had undone itself holds again.
             connection.execute(
                 """
@@ -377,6 +387,7 @@ class Memories:
                 """,
                 (consolidation_id,),
             )
+            _judge_what_holds_again(connection, consolidation_id)
             connection.execute(
                 """
                 UPDATE consolidations SET undone_by = NULL WHERE undone_by = (
@@ -590,16 +601,38 @@ def _from_image(memory_id: str, image: str) -> Memory:
     )
 
 
-def _marked_since(connection: sqlite3.Connection, judged: ToJudge) -> list[str]:
+def _marked_since(connection: sqlite3.Connection, judged: ToJudge) -> set[str]:
     """Return what changed while others were judged."""
     rows = connection.execute("SELECT memory_id FROM memories_to_judge WHERE mark > ?", (judged.newest_mark,))
-    return [row["memory_id"] for row in rows]
+    return {row["memory_id"] for row in rows}
+
+
+def _changed_since(connection: sqlite3.Connection, judged: ToJudge, changed: Collection[Memory]) -> set[str]:
+    """Return what may be other than it was judged; ``changed`` are the memories that are about to be stored."""
+    later = _marked_since(connection, judged)
+    # An entry that was withdrawn before a memory rests on it marks none.
+    return later if data_version(connection) == judged.version else later.union(one.memory_id for one in changed)
 
 
 def _have_judged_all_but(connection: sqlite3.Connection, memory_ids: Collection[str]) -> None:
     connection.execute("DELETE FROM memories_to_judge")
     connection.executemany(
         "INSERT INTO memories_to_judge (memory_id) VALUES (?)", [(memory_id,) for memory_id in sorted(memory_ids)]
+    )
+
+
+def _judge_what_holds_again(connection: sqlite3.Connection, consolidation_id: int) -> None:
+    """Have memories judged whose undone changes may be made again, since their undoing is undone by now."""
+    connection.execute(
+        """
+        INSERT INTO memories_to_judge (memory_id)
+        SELECT DISTINCT o.memory_id FROM consolidations AS undone
+        JOIN consolidations AS c ON c.undone_by = undone.consolidation_id
+        JOIN operations AS o ON o.consolidation_id = c.consolidation_id
+        WHERE undone.undone_by = ? AND undone.kind = 'undo'
+            AND o.memory_id NOT IN (SELECT memory_id FROM memories_to_judge)
+        """,
+        (consolidation_id,),
     )
 
 
@@ -613,7 +646,8 @@ def _store_memory(connection: sqlite3.Connection, memory: Memory) -> None:
         INSERT INTO memories (memory_id, kind, scope, condition, statement, status, pinned, first_seen, last_confirmed,
             learned_at, superseded_by, reason, by_hand, task_group)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        ON CONFLICT (memory_id) DO UPDATE SET kind = excluded.kind, scope = excluded.scope,
+        -- Not the scope: no operation changes it, but its project may have moved meanwhile.
+        ON CONFLICT (memory_id) DO UPDATE SET kind = excluded.kind,
             condition = excluded.condition, statement = excluded.statement, status = excluded.status,
             pinned = excluded.pinned, first_seen = excluded.first_seen, last_confirmed = excluded.last_confirmed,
             superseded_by = excluded.superseded_by, reason = excluded.reason, by_hand = excluded.by_hand,

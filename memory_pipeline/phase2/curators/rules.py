@@ -11,6 +11,7 @@ from memory_pipeline.clock import DAY_SECONDS, iso_date
 from memory_pipeline.entries import is_persons_word, said
 from memory_pipeline.likeness import likeness
 from memory_pipeline.phase2.deeds import Deed, carry_out_deeds
+from memory_pipeline.phase2.merging import carry_out_merges
 from memory_pipeline.phase2.operations import MemoryBook
 from memory_pipeline.phase2.placing import (
     EVIDENCE_WITHDRAWN,
@@ -24,7 +25,7 @@ from memory_pipeline.phase2.placing import (
     settle,
     settle_goals,
 )
-from memory_pipeline.records import TASK_THREAD_PREFIX, Entry, Memory, MemoryStatus, Operation, OperationKind
+from memory_pipeline.records import TASK_THREAD_PREFIX, Entry, Memory, MemoryStatus, Merge, Operation, OperationKind
 
 #: From here on a new entry is what an earlier reading of the same thread said in other words.
 _LIKE_EARLIER_READING = 0.55
@@ -43,7 +44,9 @@ class Curated(Struct, frozen=True, kw_only=True):
 
     done: frozenset[str]  # ids of the journal's records that are done with
     set_aside: frozenset[str] = frozenset()  # ids of entries that wait for a person because a model says so
-    still_to_judge: frozenset[str] = frozenset()  # ids of memories that something keeps from being as they should
+    merged: frozenset[str] = frozenset()  # ids of the proposals about memories that were carried out
+    # Ids of memories that something keeps from being as they should, or that judging itself changed.
+    still_to_judge: frozenset[str] = frozenset()
 
 
 class Archive(Protocol):
@@ -77,6 +80,7 @@ def curate(
     deeds: Sequence[Deed] = (),
     consult: Consult | None = None,
     approved: frozenset[str] = frozenset(),
+    merges: Iterable[Merge] = (),
 ) -> Curated:
     """Bring the memories in line with what the person did and with the entries.
 
@@ -85,7 +89,8 @@ def curate(
     between: after all that is certain, before all that it leaves. What the person ``approved`` is certain, and takes
     the place of what it contradicts.
 
-    What neither changed nor rests on other evidence than when it was last judged is not judged again.
+    What neither changed nor rests on other evidence than when it was last judged is not judged again. What judging
+    itself changed is, by the next consolidation: something else may follow from it.
     """
     to_judge = archive.to_judge()
     done = carry_out_deeds(book, deeds, shelves)
@@ -108,6 +113,8 @@ def curate(
     # After a rebuild, a deed may be about a memory that has only just been learnt again.
     deeds_left = [deed for deed in deeds if deed.record.record_id not in done]
     done |= carry_out_deeds(book, deeds_left, shelves, is_last_chance=True)
+    carried_out = carry_out_merges(book, merges)
+    before = len(book.operations)
     if _retire_without_evidence(book, to_judge):
         for entry in left:  # what stood against one may be gone now
             if entry.entry_id not in book.placed:
@@ -116,7 +123,9 @@ def curate(
     _settle_goals_anew(book, to_judge, archive)
     if max_unused_days:
         _retire_unused(book, archive, since=now - max_unused_days * DAY_SECONDS)
-    return Curated(done=done, set_aside=set_aside, still_to_judge=_still_to_judge(book, to_judge))
+    judging = book.operations[before:]
+    still_to_judge = _still_to_judge(book, to_judge) | {operation.memory_id for operation in judging}
+    return Curated(done=done, merged=carried_out, set_aside=set_aside, still_to_judge=still_to_judge)
 
 
 class _Orphans:
@@ -216,7 +225,7 @@ def _settle_anew(book: MemoryBook, to_judge: Iterable[str], shelves: Shelves) ->
     """Judge again where entries were withdrawn or stand again, so that another statement is the newer one now."""
     judged = _in_order(book, to_judge)
     for memory in judged:
-        if memory.entry_ids and book.newest_word(memory)[0] < memory.last_confirmed:
+        if memory.entry_ids:
             settle(book, memory.memory_id, shelves)
     # What gave way to any of these may stand again; then what gave way before may give way to that instead.
     linked = {name for memory in _judged_or_changed(book, to_judge) for name in memory.supersedes}
@@ -232,6 +241,8 @@ def _settle_anew(book: MemoryBook, to_judge: Iterable[str], shelves: Shelves) ->
 
 def _settle_goals_anew(book: MemoryBook, to_judge: Iterable[str], archive: Archive) -> None:
     changed = _judged_or_changed(book, to_judge)
+    # What one took the place of is judged with it: it may have moved away, or tell of no goal any more.
+    changed += _in_order(book, [name for memory in changed for name in memory.supersedes])
     for scope in sorted({memory.scope for memory in changed if memory.condition}):
         within = [memory.memory_id for memory in changed if memory.scope == scope]
         settle_goals(book, _in_order(book, {*archive.results_in(scope), *within}))
@@ -250,11 +261,11 @@ def _retire_unused(book: MemoryBook, archive: Archive, *, since: float) -> None:
 
 
 def _still_to_judge(book: MemoryBook, to_judge: Iterable[str]) -> frozenset[str]:
-    """What could not be retired or told again now, and is tried again next time."""
+    """What could not be retired, told again or settled now, and is tried again next time."""
     return frozenset(
         memory.memory_id
         for memory in _judged_or_changed(book, to_judge)
-        if _lacks_evidence(memory) or _stands_again(memory)
+        if book.is_full or _lacks_evidence(memory) or _stands_again(memory)
     )
 
 

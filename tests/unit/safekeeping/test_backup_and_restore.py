@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import stat
 from collections.abc import Callable
@@ -86,12 +87,45 @@ def test_a_backup_shares_what_did_not_change_with_the_one_before(kept: KeptState
     with kept.open() as app:
         back_up(kept.config, app.store, kept.clock, own)
     assert not any((own / name).samefile(newer / name) for name in summaries)
-    (newer / summaries[0]).write_bytes(b"spoilt")
+    assert not any((newer / name).stat().st_mode & 0o222 for name in summaries)
+    _spoil(newer / summaries[0])
     kept.say(4, "Always keep rule number 4 in mind.", after=timedelta(hours=4))
     kept.run()
     newest = backups_in(kept.config)[0]
     assert faults_of_backup(newest) == []
     assert (newest / summaries[0]).read_bytes() == (own / summaries[0]).read_bytes()
+
+
+def test_a_backup_shares_nothing_with_one_that_a_person_named(kept: KeptState) -> None:
+    """It is theirs to change, also where it is the only one."""
+    with kept.open() as app:
+        own = back_up(kept.config, app.store, kept.clock, kept.backups / "mine").path
+        for path in backups_in(kept.config):
+            if path != own:
+                shutil.rmtree(path)
+        back_up(kept.config, app.store, kept.clock, None)
+    (made,) = (path for path in backups_in(kept.config) if path != own)
+    assert not any(path.stat().st_nlink > 1 for path in made.rglob("*") if path.is_file())
+
+
+def test_a_spoilt_file_that_backups_share_does_not_cost_the_database(kept: KeptState) -> None:
+    """Each of the backups is faulty then, but the newest one's database still takes the place of a damaged one."""
+    kept.say(2, "Always keep rule number 2 in mind.", after=timedelta(hours=2))
+    kept.run()
+    backups = backups_in(kept.config)
+    shared = next(path for path in backups[0].rglob("rollout_summaries/*.md") if path.stat().st_nlink > 1)
+    _spoil(shared)
+    assert all(faults_of_backup(path) for path in backups)
+    kept.database.write_bytes(b"x" * 5000)
+    with kept.open() as app:
+        last = app.store.memories.last_success()
+    assert last is not None
+    assert last.consolidation_id == read_manifest(backups[0]).consolidation_id
+
+
+def _spoil(path: Path) -> None:
+    path.chmod(0o600)
+    path.write_bytes(b"spoilt")
 
 
 def test_backups_of_a_persons_own_names_stay_and_displace_none(kept: KeptState) -> None:
@@ -120,14 +154,15 @@ def test_a_clock_that_was_set_back_does_not_lose_the_newest_backup(kept: KeptSta
 
 
 def test_a_backup_is_for_its_owner_only(kept: KeptState) -> None:
-    """Under whichever umask its files are 0600 and its folders 0700."""
+    """Under whichever umask its files are 0600 and its folders 0700; nobody writes to what two backups share."""
     before = os.umask(0)
     try:
         path = _backup(kept)
     finally:
         os.umask(before)
     for one in (path, *path.rglob("*")):
-        assert stat.S_IMODE(one.stat().st_mode) == (0o700 if one.is_dir() else 0o600), one
+        mode = 0o700 if one.is_dir() else 0o400 if one.stat().st_nlink > 1 else 0o600
+        assert stat.S_IMODE(one.stat().st_mode) == mode, one
 
 
 def test_nothing_is_overwritten_by_a_backup(kept: KeptState) -> None:

@@ -62,13 +62,25 @@ def test_the_keys_follow_what_is_worded_anew_moved_and_forgotten(tmp_path: Path)
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("UPDATE memories SET scope = 'project:moved' WHERE memory_id = ?", (lint,))
         connection.commit()
-        assert [name for name, _, _ in world.store.memory_keys.unkept()] == [lint]
+        assert world.store.memory_keys.unkept() == [lint]
         assert index.near(PROJECT, "run make lint before a commit") == []
         connection.execute("DELETE FROM memory_entries")
         connection.execute("DELETE FROM memories")
         connection.commit()
     assert count(world, "memory_keys") == 0
     assert count(world, "keys_stale") == 0
+    world.close()
+
+
+def test_no_key_is_left_of_a_word_that_is_masked(tmp_path: Path) -> None:
+    """The keys are those of what stands there now, as soon as it stands there."""
+    world = World(tmp_path)
+    world.says("thread-a", entry("run make lint before every commit"))
+    world.run()
+    world.store.forgetting.mask(lambda text: text.replace("lint", "[masked]"), met="")
+    with closing(sqlite3.connect(world.config.database_path)) as connection:
+        kept = {key for (key,) in connection.execute("SELECT key FROM memory_keys")}
+    assert kept == keys_of(PROJECT, "run make [masked] before every commit")
     world.close()
 
 
