@@ -150,7 +150,7 @@ UNSURE = Lazy(
 )
 ASKS = Lazy(
     r"(?:why(?! (?:do|are|did) you (?:keep|always|still)\b[^,]*,)|what(?! i (?:really )?(?:don't|do not|never"
-    r"|want|need|like))|how(?! (?:often|many times)\b[^,]*,)|where|who|whose|which"
+    r"|want|need|like|said|told|asked|wrote|mentioned))|how(?! (?:often|many times)\b[^,]*,)|where|who|whose|which"
     r"|is(?! (?:better|not possible|forbid\w+|not allowed|important|necessary|easier|good if|prohibited))"
     r"|are|was|were|does|did|has|had|isn't|aren't|don't you|doesn't|didn't"
     r"|do (?:you|we|i|they)|have (?:you|we|i)|should (?:i|we|it|you)|shall (?:i|we)|(?:can|could|may) i(?! ask you to)"

@@ -24,6 +24,7 @@ from memory_pipeline.directions.statement import Direction, says_enough, state
 from memory_pipeline.directions.words import Sentence
 from memory_pipeline.records import EntryKind
 from memory_pipeline.rivals import names_a_tool, names_rivals
+from memory_pipeline.switches import switch_in
 
 #: How sure it must be that a clause lasts. Chosen by cross-validation: see benchmarks/README.md.
 SURE = -0.2
@@ -52,21 +53,24 @@ def sensed_direction(sentence: Sentence, company: Company, *, corrected: bool) -
     masked = sentence.masked
     if len(masked) > SENTENCE_MAX_CHARS or masked.endswith((":", "：")) or not says_enough(masked):
         return None  # no part of it would be told, however sure its words were
-    if is_asked(sentence):
+    switched = _switched(masked)
+    if is_asked(sentence) and (sentence.question or switched is None or switched[0] == 0):
         return None
     if MEANT_TO_BE_BUILT.search(masked) or company.says_how_to_answer(sentence):
         return None
-    span = _insisted_on(masked)
+    span = switched or _insisted_on(masked)
     span = span or _lasting_span(masked, beside_a_request=company.has_task_beside(sentence), in_spec=company.builds)
     if span is None:
         return None
     begin, end = span
     clause = masked[begin:end]
-    if UNSURE.search(clause) or _OTHERS_SAY.search(clause) or _TELLS_A_STORY.search(clause) or is_question(clause):
+    if UNSURE.search(clause) or _is_passed_on(clause) or _TELLS_A_STORY.search(clause) or is_question(clause):
         return None
     if _HEADS_A_TASK.match(clause) or _DO_IT_NOW.search(clause):
         return None
-    if english_words.reports(clause) and not names_rivals(clause) and sense(clause) < SURE_BESIDE_A_REQUEST:
+    # Trouble that is told beside a request is mostly what the request is about.
+    sure_of_trouble = SURE_OF_AN_ORDER if company.has_task_beside(sentence) else SURE_BESIDE_A_REQUEST
+    if english_words.reports(clause) and not names_rivals(clause) and sense(clause) < sure_of_trouble:
         return None
     if (REPORTED.search(clause) or TROUBLE.search(clause) or _is_task(clause)) and sense(
         clause
@@ -77,6 +81,39 @@ def sensed_direction(sentence: Sentence, company: Company, *, corrected: bool) -
         return None
     correction = corrected or CORRECTION.match(masked) is not None
     return state(sentence, begin, end, kind=kind, correction=correction)
+
+
+def _switched(masked: str) -> _Span | None:
+    """The fewest clauses in a row that say which tool left and which came; what asks for a change now does not."""
+    if not names_rivals(masked):
+        return None
+    pieces = cut(masked)
+    for length in range(1, len(pieces) + 1):
+        for first in range(len(pieces) - length + 1):
+            start, end = pieces[first][0], pieces[first + length - 1][1]
+            for begin in (after_lead(masked, start, end), _first_sign(masked, start)):
+                switch = switch_in(masked[begin:end])
+                if switch is not None and switch.entered and switch.left:
+                    return (begin, end) if _is_told(masked, begin, end) else None
+    return None
+
+
+def _first_sign(masked: str, start: int) -> int:
+    return len(masked) - len(masked[start:].lstrip())
+
+
+def _is_told(masked: str, begin: int, end: int) -> bool:
+    clause = masked[after_lead(masked, begin, end) : end]
+    return not _is_task(clause) and not _is_passed_on(masked[begin:end]) and sense(masked[begin:end]) > SURE
+
+
+def _is_passed_on(clause: str) -> bool:
+    """Whether others say it; behind "but" the person speaks."""
+    found = _OTHERS_SAY.search(clause)
+    return found is not None and _BUT.search(clause, found.end()) is None
+
+
+_BUT = Lazy(r"\bbut\b|但|不过")
 
 
 def _insisted_on(masked: str) -> _Span | None:
@@ -153,6 +190,9 @@ def whole_of(found: Direction, sentence: Sentence) -> Direction:
     if place < 0 or found.text.endswith(":"):
         return found
     first, last = place, place + len(found.text)
+    switched = _switched(masked) if not names_rivals(masked[first:last]) else None
+    if switched is not None and switched[0] < last and first < switched[1]:
+        first, last = min(first, switched[0]), max(last, switched[1])
     clauses = list(clauses_of(masked))
     for begin, end in clauses:
         joined = begin < first < end and _JOINED.search(masked, begin, first) is not None

@@ -1,0 +1,128 @@
+"""What a person announces of tools: that one left, that another came, in whatever words, with or without the old one.
+
+"I told you tox, that's outdated, nox now", "s/tox/nox/", "tox 作废，以后都是 nox", "this repo has moved over to nox". A
+text is read only where it names tools of one use and says that something changed. A question, a plan, a wish, a
+condition, one time alone and what others do announce nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+from msgspec import Struct
+
+from memory_pipeline.rivals import FAMILY_OF, ONE_OF, named_tools
+
+
+class Switch(Struct, frozen=True, kw_only=True):
+    """Tools of one use: what came, and what left; either may be unnamed. What the words don't tell is in neither."""
+
+    family: str
+    entered: frozenset[str]
+    left: frozenset[str]
+
+
+@lru_cache(maxsize=1 << 13)
+def switch_in(text: str) -> Switch | None:
+    """Return the switch that a text announces; None where it announces none, or names tools of several uses."""
+    folded = " ".join(unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("`", " ").split())
+    tools = named_tools(folded)
+    if len({FAMILY_OF[tool] for tool in tools}) != 1 or not announces_change(folded):
+        return None
+    marked = folded
+    for number, tool in enumerate(tools):
+        marked = re.sub(rf"(?<![a-z0-9_-]){re.escape(tool)}(?![a-z0-9_-])", f"§{number}§", marked)
+    found = {side: _on_one_side(marked, tools, forms) for side, forms in (("left", _LEFT), ("entered", _ENTERED))}
+    left = found["left"]
+    entered = found["entered"] - left
+    if len(tools) > 1 and bool(entered) != bool(left):  # of two, the other one is meant
+        rest = frozenset(tools) - left - entered
+        left, entered = (rest, entered) if entered else (left, rest)
+    return Switch(family=FAMILY_OF[tools[0]], entered=entered, left=left) if left or entered else None
+
+
+def announces_change(folded: str) -> bool:
+    """Whether a text in lower case says that something changed, or was told wrongly, and leaves no doubt of it."""
+    return _CHANGED.search(folded) is not None and _UNSETTLED.search(folded) is None
+
+
+def _on_one_side(marked: str, tools: tuple[str, ...], forms: re.Pattern[str]) -> frozenset[str]:
+    return frozenset(
+        tools[int(number)] for match in forms.finditer(marked) for number in match.groups() if number is not None
+    )
+
+
+_CHANGED = re.compile(
+    r"\b(?:moved?|moving|switch(?:ed)?|migrated?|migration|convert(?:ed)?|replac(?:e[ds]?|ing|ement)|swap(?:ped|ping)?"
+    r"|chang(?:ed?|es)|drop(?:ped)?|ditch(?:ed)?|retired?|deprecated|decommissioned|unmaintained|gone|removed|ripped"
+    r"|part(?:ed)? with|rid of|(?:tired|instead|sick) of|rather than|(?:done|through) with|stop|no (?:longer|more)|not more|any ?more|after all|now|nowadays|these days|meanwhile"
+    r"|as of|since|from (?:now|today|tomorrow|here|this|next)|starting|going forward|out(?:dated)?|obsolete|void|history"
+    r"|dead|over|scratch|scrap(?:ped)?|(?<!i )(?<!don't )(?<!dont )(?<!not )(?<!never )forget|ignore|disregard|never ?mind|don't mind|strike|correct(?:ion|ed)|amend"
+    r"|take back|overruled|my (?:bad|mistake)|sorry|wrong|misspoke|mix(?:ed)? (?:that|those|it|these|up)|typo"
+    r"|(?:i|we) (?:said|told|asked|meant|mentioned)|earlier|formerly|previously|new (?:default|standard|rule|choice)|update"
+    r"|adopted|settled|became|become|took|takes|taken|left|leav(?:e|ing)|goodbye|bye|farewell|supersed(?:ed?|es)|reverted"
+    r"|went|gave up|abandon(?:ed)?|voted|yesterday|read)\b"
+    r"|→|⇒|[=-]>|\bs/|\bold\W.*\bnew\W"
+    r"|[换迁切替]|改[用成为走到 ]|代替|取代|接替|不再|别再|不用|作废|废弃|弃用|下线|淘汰|停用|退役|过时|不算|撤回|更正|[说讲记搞弄]错|忘|现在|不要|别|不对|想了想|(?:之前|前面|刚才|上次|以前|原来)[^，]{0,4}[说讲]"
+    r"|起(?:都|用|就|统一|改|，| )|以后|今后|往后|新的?(?:标准|默认|规定)|旧.*新|再见|最近|不是|下掉|已经"
+)
+#: Questions, plans, wishes, conditions, single times, and what others do.
+_UNSETTLED = re.compile(
+    r"[?？]|^(?:is|are|was|were|does|did|do|has|have|why|what (?!i |we )|how|who|where|which|should|shall|would|could|can"
+    r"|may)\b"
+    r"|\b(?:if|unless|maybe|perhaps|might|could|would (?!be)|should we|wonder\w*|consider\w*|thinking|think about"
+    r"|plan(?:s|ned|ning)? (?:to|on)|(?:want|wish|hope|like|love|try|trying|going|about|planning|tempted|supposed) to"
+    r"|some ?day|eventually|one day|at some point|experiment\w*|for now|for the (?:moment|time being)|temporar\w+|until"
+    r"|(?:just|only) (?:this|for)|this (?:time|once|branch|session)|(?:they|their|he|she|his|her|customers?|vendor|upstream)"
+    r"|(?:the )?other (?:team|project|repo|people|company)s?|another (?:team|project|repo|company)|not (?:yet|sure)|stay(?:ed|ing|s)? (?:with|on)|don't switch"
+    r"|do not switch|never (?:switch|move|migrate)|against|refus\w+ to|instead of (?:moving|switching)|(?:is|are) also)\b|\b(?:too|as well)$"
+    r"|如果|要是|假如|可能|也许|或许|打算|考虑|想要|想换|计划(?!有变)|要不要|是不是|是否|吗|呢$|试试|暂时|临时|这[一]?次|别从|不要从|他们|她们|别的项目|将来"
+)
+
+_T = r"§(\d)§"
+_THE = r"(?:(?:the|our|all|old|to|use|using|go with|with|on|for|in|of|about|up|pulling) ){0,3}"
+_FEW = r"(?:[\w'-]+ ){0,3}?"
+_OVER = (
+    r"(?:gone(?! from)|out(?! of)|over|dead|history|deprecated|dropped(?! §)|retired|banned|removed(?! §)|outdated|obsolete|replaced(?! §)|wrong|void|yesterday"
+    r"|unmaintained|decommissioned|expired|scrapped|abandoned|no (?:more|longer)|end of life|past|ripped|stripped|taken off"
+    r"|sunset|finished)"
+)
+_LEAVES_VERB = (
+    r"(?:replac(?:e[ds]?|ing)|swap(?:ped|s|ping)?|trad(?:e[ds]?|ing)|exchang(?:e[ds]?|ing)|ditch(?:ed|es|ing)?|drop(?:ped|s|ping)?"
+    r"|leav(?:e|es|ing)|left|abandon(?:ed|ing)?|scrap(?:ped|ping)?|retir(?:e[ds]?|ing)|remov(?:e[ds]?|ing)|quit|stop(?:ped)?"
+    r"|deprecat(?:e[ds]?|ing)|(?<!i )(?<!don't )(?<!dont )(?<!not )(?<!never )forget|ignore|disregard|(?:never ?|don't |dont )mind|strike|scratch(?: that about)?|withdraw|took|take back|supersed(?:e[sd]?|ing)"
+    r"|rid|part(?:ed)? with|gave up|give up|goodbye|bye|farewell|formerly|previously|no more|(?:no|not) longer|not more|not|nor|never|no|don't|dont"
+    r"|stop using|nobody \w+ \w+|done with|through with|tired of|sick of|instead|rather than|in (?:place|lieu|stead) of|away from|from|off"
+    r"|than|(?:i|we) (?:just |first |always |earlier |once )?(?:said|told you|asked you|meant|mentioned|called)|said about|told you about"
+    r"|mentions?|wrong about|note about|remark about|what about|changed my mind about|tried|old:?|out:|s/|was on|used|relied on)"
+)
+_LEFT = re.compile(
+    rf"{_LEAVES_VERB}[:,]? ?{_THE}{_T}"
+    rf"|{_T}(?: (?:days?|era|setup|rule|note|part|thing|support|licen[cs]e|contract|remark|code|stuff))?"
+    rf"(?:,? (?:is|was|has been|had been|are|were|got|turned|'s|ran|went|has)|'s)"
+    rf" (?:[\w']+ ){{0,3}}?{_OVER}\b"
+    rf"|{_T}(?:,? (?:is|was|does|did|has|do))(?:n't| not)\b|(?:licen[cs]e|contract|support|end) (?:of|for|with) {_T}"
+    rf"|{_T}:? (?:is )?(?:gone(?! from)|out(?! of)|goes away|no more|any ?more|was yesterday|didn't|did not|couldn't|could not|ran out|→|⇒|[=-]>)"
+    rf"|{_T} ?(?:→|⇒|[=-]>)|\bs/{_T}/"
+    rf"|(?:不再?|别再?|停止|禁止|不要再?)(?:去)?(?:使?用|装|提)?了? ?{_T}|(?:从|把|由(?! ?§\d§ ?[接来代])|将|撤回|(?<!别)忘[了掉]?|弃用|淘汰|放弃|废弃|停用|去掉|删掉|再见|取代了?"
+    rf"|(?:代|接)?替(?:换|代|掉)?了?|旧的?[::]?|drop|不是|(?:之前|前面|上次|刚才|以前|原来|当初|先)(?:我)?(?:说|讲|用|让你用|提到?)?的?(?:是|用)?|关于|说(?:的|用)?"
+    rf"|[说讲]过) ?(?:了|掉|的|用)? ?{_T}"
+    rf"|{_T} ?(?:(?:的|这个|那个|那条|这周|昨晚|上周|正式|已经?|都|全部?|早就|说法|授权|合同|support|也|会|就|被|太|没人|代码|支持)+ ?)*"
+    rf"(?:下线|废弃|弃用|停用|退役|作废|淘汰|过时|不再|不用|不要|不能用|不算|别再?用|换|改|[切迁]到|切换到|迁移到|被换|去掉|取消|没人维护"
+    rf"|不维护|过期|到期|deprecated|drop|不 ?support|慢|下掉|删|remove|移除)"
+)
+_ENTERED = re.compile(
+    rf"(?:(?:mov(?:e[ds]?|ing)|switch(?:ed|es|ing)?|migrat(?:e[ds]?|ing|ion)|convert(?:ed|ing)?|chang(?:e[ds]?|ing)|went|going|goes|gone"
+    rf"|go|over|back|cut over|reverted|everything|transition(?:ed)?) {_FEW}(?:to|onto|on|with|for)"
+    rf"|adopt(?:ed)?|settled on|voted for|replaced (?:\S+ )?(?:by|with)|superseded by|done by|favou?r of|(?:we're|we are) (?:now |all )?(?:on|with)"
+    rf"|(?:runs?|been|is|are|all|works?|lives?|based|rebuilt) (?:on|with)|it's(?: all)?|it is|that's|use|uses|using|take|put|read|pick|prefer|wants?"
+    rf"|we have|chose|asked for|(?:standard|default|choice|replacement|tool|rule)(?: \w+ \w+| now)? (?:is|:)|(?:new|in|now|update|instead)\W{{1,2}}|new (?:default|standard|rule|choice|tool)\b[^§]{{0,40}}:"
+    rf"|long live|hello|but|s/§\d§/|(?:→|⇒|[=-]>)|make (?:that|it)|here comes|proceed with|back to)[:,]? ?(?:now )?(?:all )?(?:the )?{_T}"
+    rf"|{_T} (?:now\b|it is\b|is (?:the|our|ours|what|in|here|right|used)\b|has (?:become|replaced|taken|superseded)|covers|applies|took|takes"
+    rf"|from (?:now|here|today)|replace[sd]|supersedes|please|instead|only|these days|everywhere|, not|, formerly|rather than|in (?:place|lieu) of)"
+    rf"|(?:[换改迁切转升][成用为到走上换]?了?|迁移到|采用了?|统一(?:换|用|成)?|现在(?:都|就|是|只|全)*用?的?是?|以后(?:都|就|一律|统一)*(?:是|用)|就?用|是|以|走"
+    rf"|你好|新的?[::]?|default (?:是|改成)|到) ?{_T}"
+    rf"|{_T} ?(?:为准|接替|接手|上位|顶上|代替|取代|替换|替代|来代替)"
+)
