@@ -24,7 +24,9 @@ class Change(Struct, frozen=True, kw_only=True):
 @lru_cache(maxsize=1 << 12)
 def change_in(text: str) -> Change | None:
     """Return the change of one value that a text announces; None where it announces none, or doesn't name both."""
-    folded = text.casefold()
+    folded = text.casefold().replace("’", "'")
+    if is_unsettled(folded):
+        return None
     for announced in _ANNOUNCED:
         found = announced.search(folded)
         if found is not None and found["old"] != found["new"]:
@@ -33,8 +35,15 @@ def change_in(text: str) -> Change | None:
     return None
 
 
+def is_unsettled(folded: str) -> bool:
+    """Whether a text in lower case asks, plans, wishes, doubts, limits to one time, or tells of others: no change."""
+    return _UNSETTLED.search(folded) is not None
+
+
 #: A number, a version, a time, a path: what a rewording would have kept as it is.
 _VALUE = r"(?:[~\w.:@-]*/[\w./:@-]*[\w/]|v?\d[\w.:%-]*(?<![.:]))"
+_COUNT = rf"(?:{_VALUE}|(?:two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|thirty|forty|fifty|sixty)\b)"
+_WENT = r"(?:is|was|are|were|has been)(?: now| long)? (?:gone|outdated|obsolete|dead|over|wrong|history|void|retired|deprecated)"
 _ANNOUNCED = tuple(
     re.compile(form.format(old=rf"(?P<old>{_VALUE})", new=rf"(?P<new>{_VALUE})"))
     for form in (
@@ -48,9 +57,35 @@ _ANNOUNCED = tuple(
             r" ?{new}(?: ?了)?"
         ),
     )
+) + tuple(
+    re.compile(form.format(old=rf"(?P<old>{_COUNT})", new=rf"(?P<new>{_COUNT})"))
+    for form in (
+        r"(?P<between>){old} ?(?:->|=>|→|⇒) ?{new}",
+        r"{new}(?P<between>[^,;.。，]*), (?:and )?(?:not|no longer) (?:[a-z]+ ){{0,2}}{old}(?![\w.:/])",
+        rf"{{old}} {_WENT}[,;.] (?P<between>(?:[\w']+ ){{{{0,6}}}}?){{new}}",
+        (
+            r"(?:^|\b)(?:not|no longer|no more|forget|(?:i|we) (?:said|told you)) (?:about )?(?:[a-z]+ ){{0,2}}?{old}"
+            r"(?: any ?more)?(?:,| but) (?P<between>(?:[\w']+ ){{0,6}}?){new}"
+        ),
+        r"(?:不是|不再是|之前说的?) ?{old}[^，,]{{0,4}}[，,](?P<between>)(?:而是|现在|改|应该)*[是成为到用]? ?{new}",
+        r"{new}(?P<between>[^，,]{{0,6}})[，,](?:不是|不再是) ?{old}",
+        r"(?P<between>){old} ?(?:作废|不对|过时了?|不算了?)?[，,]?(?:改|换)(?:成|为|到|用) ?{new}",
+    )
 )
 #: Words that go with any value, or with any change, and don't say what it is the value of.
 _MEASURES = re.compile(
     r"\b(?:ports?|versions?|limits?|max(?:imum)?|min(?:imum)?|recently|yesterday|today|was|were|got|has|have|been|the|our"
     r"|we|now|just|actually|as|of|please)\b|版本|现在|刚刚?|已经?|今天|昨天"
+)
+#: Questions, plans, wishes, conditions, single times, and what others do.
+_UNSETTLED = re.compile(
+    r"[?？]|^(?:is|are|was|were|does|did|do|has|have|why|what (?!i |we )|how|who|where|which|should|shall|would|could|can"
+    r"|may)\b"
+    r"|\b(?:if|unless|maybe|perhaps|might|could|would (?!be)|should we|wonder\w*|consider\w*|thinking|think about"
+    r"|plan(?:s|ned|ning)? (?:to|on)|(?:want|wish|hope|like|love|try|trying|going|about|planning|tempted|supposed) to"
+    r"|some ?day|eventually|one day|at some point|experiment\w*|for now|for the (?:moment|time being)|temporar\w+|until"
+    r"|(?:just|only) (?:this|for)|this (?:time|once|branch|session)|(?:they|their|he|she|his|her|customers?|vendor|upstream)"
+    r"|(?:the )?other (?:team|project|repo|people|company)s?|another (?:team|project|repo|company)|not (?:yet|sure)|stay(?:ed|ing|s)? (?:with|on)|don't switch"
+    r"|do not switch|never (?:switch|move|migrate)|against|refus\w+ to|instead of (?:moving|switching)|(?:is|are) also)\b|\b(?:too|as well)$"
+    r"|如果|要是|假如|可能|也许|或许|(?<!不)打算|(?<!不)考虑|想要|想换|计划(?!有变)|要不要|是不是|是否|吗|呢$|试试|暂时|临时|这[一]?次|别从|不要从|他们|她们|别的项目|将来"
 )

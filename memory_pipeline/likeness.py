@@ -182,7 +182,7 @@ _SETTLES_NOTHING = re.compile(
     r"|(?:like|love|going|want) to (?:move|switch|migrate|change)|(?:the )?other (?:team|project|repo)s?"
     r"|another (?:team|project|repo)|used to be|is also"
     r"|(?:docs?|documentation|readme|articles?|tickets?|logs?|errors?) (?:still )?(?:say|tell|mention)s?(?!.*\bbut\b))\b"
-    r"|\b(?:too|as well)$|要不要|打算|考虑换|这次|别的项目|以前用",
+    r"|\b(?:too|as well)$|要不要|(?<!不)打算|考虑换|这次|别的项目|以前用",
     re.IGNORECASE,
 )
 _REFUSED_CHANGE = re.compile(
@@ -378,6 +378,8 @@ _CJK_STOP = re.compile(
 @lru_cache(maxsize=1 << 14)
 def _read(text: str) -> _Reading:
     folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("`", " ")
+    if "more" in folded:
+        folded = re.sub(r"\b(?:(no) more|any more)\b", r"\1 anymore", folded)
     folded = _SUBSTITUTED.sub(r"\1 → \2 ", folded)
     if "over" in folded:
         folded = re.sub(r"\bover (to|from)\b", r"\1", folded)  # "moved over to uv" refuses nothing
@@ -519,6 +521,8 @@ def _is_turned_round(first: _Reading, second: _Reading) -> bool:
     """One refuses what the other asks, and neither is about much else."""
     if _takes_the_place(first, second) or _takes_the_place(second, first):
         return True
+    if _gives_up_altogether(first, second) or _gives_up_altogether(second, first):
+        return True
     if first.place != second.place:
         return False
     if first.words and first.words == second.words and first.negates != second.negates:
@@ -530,6 +534,15 @@ def _is_turned_round(first: _Reading, second: _Reading) -> bool:
     return turned in stated or len(turned) * 3 >= len(stated[0] | stated[1]) * 2
 
 
+def _gives_up_altogether(new: _Reading, old: _Reading) -> bool:
+    """One says that what the other asks for is not done any more, wherever it was done: "no squashing any more"."""
+    is_all = bool(new.refused) and new.refused == old.asked and not new.asked and not new.place
+    return is_all and _NOT_ANY_MORE.search(new.plain) is not None
+
+
+_NOT_ANY_MORE = re.compile(r"\b(?:no longer|anymore)\b|不再")
+
+
 def _takes_the_place(new: _Reading, old: _Reading) -> bool:
     """One names a value in the place of another ("pnpm, not npm"), and the other asks for just that other value."""
     dropped = new.refused & old.asked
@@ -539,14 +552,15 @@ def _takes_the_place(new: _Reading, old: _Reading) -> bool:
         return False
     if any(_stem(word) not in _WHAT_TOOLS_DO for word in new.place ^ old.place):
         return False
-    if old.asked - dropped <= new.asked:
+    if old.asked - dropped - _MEASURED <= new.asked:
         return True  # nothing else is said
     family = {FAMILY_OF.get(word) for word in dropped}
     return None not in family and {FAMILY_OF.get(word) for word in new.asked} == family
 
 
 #: Whoever says so tells of a change, and not merely of two things of which one is better.
-_BY_NOW = re.compile(r"\b(?:now|no longer|anymore|any more)\b|现在|不再|改")
+_BY_NOW = re.compile(r"\b(?:now|no longer|anymore|instead-of|correction|scratch)\b|现在|不再|改")
+_MEASURED = frozenset({"port", "version", "limit"})
 
 #: Circumstances that a tool brings with it: "use npm for packages and scripts" is "use npm".
 _BROUGHT_ALONG = """

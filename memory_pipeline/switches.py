@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from memory_pipeline.changes import is_unsettled
 from memory_pipeline.rivals import FAMILY_OF, ONE_OF, named_tools
 
 
@@ -45,7 +46,7 @@ def switch_in(text: str) -> Switch | None:
 
 def announces_change(folded: str) -> bool:
     """Whether a text in lower case says that something changed, or was told wrongly, and leaves no doubt of it."""
-    return _CHANGED.search(folded) is not None and _UNSETTLED.search(folded) is None
+    return _CHANGED.search(folded) is not None and not is_unsettled(folded)
 
 
 def _on_one_side(marked: str, tools: tuple[str, ...], forms: re.Pattern[str]) -> frozenset[str]:
@@ -68,19 +69,6 @@ _CHANGED = re.compile(
     r"|[换迁切替]|改[用成为走到 ]|代替|取代|接替|不再|别再|不用|作废|废弃|弃用|下线|淘汰|停用|退役|过时|不算|撤回|更正|[说讲记搞弄]错|忘|现在|不要|别|不对|想了想|(?:之前|前面|刚才|上次|以前|原来)[^，]{0,4}[说讲]"
     r"|起(?:都|用|就|统一|改|，| )|以后|今后|往后|新的?(?:标准|默认|规定)|旧.*新|再见|最近|不是|下掉|已经"
 )
-#: Questions, plans, wishes, conditions, single times, and what others do.
-_UNSETTLED = re.compile(
-    r"[?？]|^(?:is|are|was|were|does|did|do|has|have|why|what (?!i |we )|how|who|where|which|should|shall|would|could|can"
-    r"|may)\b"
-    r"|\b(?:if|unless|maybe|perhaps|might|could|would (?!be)|should we|wonder\w*|consider\w*|thinking|think about"
-    r"|plan(?:s|ned|ning)? (?:to|on)|(?:want|wish|hope|like|love|try|trying|going|about|planning|tempted|supposed) to"
-    r"|some ?day|eventually|one day|at some point|experiment\w*|for now|for the (?:moment|time being)|temporar\w+|until"
-    r"|(?:just|only) (?:this|for)|this (?:time|once|branch|session)|(?:they|their|he|she|his|her|customers?|vendor|upstream)"
-    r"|(?:the )?other (?:team|project|repo|people|company)s?|another (?:team|project|repo|company)|not (?:yet|sure)|stay(?:ed|ing|s)? (?:with|on)|don't switch"
-    r"|do not switch|never (?:switch|move|migrate)|against|refus\w+ to|instead of (?:moving|switching)|(?:is|are) also)\b|\b(?:too|as well)$"
-    r"|如果|要是|假如|可能|也许|或许|打算|考虑|想要|想换|计划(?!有变)|要不要|是不是|是否|吗|呢$|试试|暂时|临时|这[一]?次|别从|不要从|他们|她们|别的项目|将来"
-)
-
 _T = r"§(\d)§"
 _THE = r"(?:(?:the|our|all|old|to|use|using|go with|with|on|for|in|of|about|up|pulling) ){0,3}"
 _FEW = r"(?:[\w'-]+ ){0,3}?"

@@ -56,7 +56,9 @@ def _is_of_one_occasion(about: str) -> bool:
 _HERE = "§"
 
 #: No value is without one of these, and most statements have none: they are not looked at further.
-_HINT = re.compile(r"\d|days?\b|\bnoon\b|ly\b|\b(?:every|once)\b|[周每隔点期拜一二两三四五六七八九十]")
+_DUTIES = "(?:owns|reviews|approves|maintains|merges|handles|leads|signs off)"
+_ZH_DUTIES = "(?:审核|审批|负责|合并|维护|处理|批准|把关)"
+_HINT = re.compile(rf"{_DUTIES}|{_ZH_DUTIES}|" r"\d|days?\b|\bnoon\b|ly\b|\b(?:every|once)\b|[周每隔点期拜一二两三四五六七八九十]")
 #: Doubts, questions, wishes, refusals, circumstances, what holds for a while or beside another, others' things.
 _UNCERTAIN = re.compile(
     r"[?§]|\b(?:if|unless|until|except|only|not|never|no|don'?t|isn'?t|aren'?t|won'?t|can|could|may|might|would|or"
@@ -105,6 +107,11 @@ _COUNTED = {
     "replicas": "replicas|instances|workers|nodes|个?(?:副本|实例)",
     "percent": "%|percent|per cent",
 }
+#: Who or what has a duty and is no person that another may take it over from.
+_NOBODY_KNOWN = (
+    r"(?:we|i|you|it|he|she|they|everyone|everybody|nobody|someone|who|that|this|which|ci|bot|team|code|repo|module|service"
+    r"|server|worker|api|client|app|script|function|class)\b"
+)
 _NOT_AMONG_LETTERS = r"(?![a-z0-9])"
 #: Behind these a weekday is that of one week.
 _ANY_WEEK = r"(?<!this )(?<!next )(?<!last )(?<!coming )"
@@ -195,6 +202,14 @@ _SORTS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]], ...] 
             r"(?P<per>hour|day|night|week|month|year)\b"
         ),
         lambda found: f"{_plain_number(found['number'])} a {found['per']}",
+    ),
+    (
+        "person",
+        re.compile(
+            rf"^(?:now |from now on |as of today )?(?!{_NOBODY_KNOWN})(?P<value>[a-z]{{2,}})(?= (?:now )?{_DUTIES}\b)"
+            rf"|由(?P<zh>[\u4e00-\u9fff]{{2,3}}|[a-z]+)(?={_ZH_DUTIES})"
+        ),
+        lambda found: found["value"] or found["zh"],
     ),
     ("duration", re.compile(_number_with(list(_SECONDS.values()))), _measured(_SECONDS)),
     ("size", re.compile(_number_with(list(_BYTES.values()))), _measured(_BYTES)),
