@@ -43,12 +43,16 @@ def is_unsettled(folded: str) -> bool:
 #: A number, a version, a time, a path: what a rewording would have kept as it is.
 _VALUE = r"(?:[~\w.:@-]*/[\w./:@-]*[\w/]|v?\d[\w.:%-]*(?<![.:]))"
 _COUNT = rf"(?:{_VALUE}|(?:two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|thirty|forty|fifty|sixty)\b)"
-_WENT = r"(?:is|was|are|were|has been)(?: now| long)? (?:gone|outdated|obsolete|dead|over|wrong|history|void|retired|deprecated)"
+_WENT = (
+    r"(?:is|was|are|were|has been)(?: now| long)? (?:gone|outdated|obsolete|dead|over|wrong|history"
+    r"|void|retired|deprecated)"
+)
 _ANNOUNCED = tuple(
     re.compile(form.format(old=rf"(?P<old>{_VALUE})", new=rf"(?P<new>{_VALUE})"))
     for form in (
         (
-            r"\b(?:moved?|moving|switche?d?|change[ds]?|changing|raised?|lower(?:ed)?|went|bump(?:ed)?|migrated?|upgraded?"
+            r"\b(?:moved?|moving|switche?d?|change[ds]?|changing|raised?|lower(?:ed)?|went|bump(?:ed)?"
+            r"|migrated?|upgraded?"
             r"|downgraded?|renamed?|increased?|reduced?|cut|extended?|shorten(?:ed)?|relocated?|grew|grown|dropped)\b"
             r"(?P<between>[^,;。，]*?) from (?:[a-z]+ )?{old} (?:up |down |over )?to (?:[a-z]+ )?{new}"
         ),
@@ -74,18 +78,24 @@ _ANNOUNCED = tuple(
 )
 #: Words that go with any value, or with any change, and don't say what it is the value of.
 _MEASURES = re.compile(
-    r"\b(?:ports?|versions?|limits?|max(?:imum)?|min(?:imum)?|recently|yesterday|today|was|were|got|has|have|been|the|our"
+    r"\b(?:ports?|versions?|limits?|max(?:imum)?|min(?:imum)?|recently|yesterday|today|was|were|got"
+    r"|has|have|been|the|our"
     r"|we|now|just|actually|as|of|please)\b|版本|现在|刚刚?|已经?|今天|昨天"
 )
 #: Questions, plans, wishes, conditions, single times, and what others do.
 _UNSETTLED = re.compile(
-    r"[?？]|^(?:is|are|was|were|does|did|do|has|have|why|what (?!i |we )|how|who|where|which|should|shall|would|could|can"
+    r"[?？]|^(?:is|are|was|were|does|did|do|has|have|why|what (?!i |we )|how|who|where|which|should"
+    r"|shall|would|could|can"
     r"|may)\b"
     r"|\b(?:if|unless|maybe|perhaps|might|could|would (?!be)|should we|wonder\w*|consider\w*|thinking|think about"
     r"|plan(?:s|ned|ning)? (?:to|on)|(?:want|wish|hope|like|love|try|trying|going|about|planning|tempted|supposed) to"
     r"|some ?day|eventually|one day|at some point|experiment\w*|for now|for the (?:moment|time being)|temporar\w+|until"
-    r"|(?:just|only) (?:this|for)|this (?:time|once|branch|session)|(?:they|their|he|she|his|her|customers?|vendor|upstream)"
-    r"|(?:the )?other (?:team|project|repo|people|company)s?|another (?:team|project|repo|company)|not (?:yet|sure)|stay(?:ed|ing|s)? (?:with|on)|don't switch"
-    r"|do not switch|never (?:switch|move|migrate)|against|refus\w+ to|instead of (?:moving|switching)|(?:is|are) also)\b|\b(?:too|as well)$"
-    r"|如果|要是|假如|可能|也许|或许|(?<!不)打算|(?<!不)考虑|想要|想换|计划(?!有变)|要不要|是不是|是否|吗|呢$|试试|暂时|临时|这[一]?次|别从|不要从|他们|她们|别的项目|将来"
+    r"|(?:just|only) (?:this|for)|this (?:time|once|branch|session)|(?:they|their|he|she|his|her"
+    r"|customers?|vendor|upstream)"
+    r"|(?:the )?other (?:team|project|repo|people|company)s?|another (?:team|project|repo|company)"
+    r"|not (?:yet|sure)|stay(?:ed|ing|s)? (?:with|on)|don't switch"
+    r"|do not switch|never (?:switch|move|migrate)|against|refus\w+ to|instead of (?:moving|switching)"
+    r"|(?:is|are) also)\b|\b(?:too|as well)$"
+    r"|如果|要是|假如|可能|也许|或许|(?<!不)打算|(?<!不)考虑|想要|想换|计划(?!有变)|要不要|是不是"
+    r"|是否|吗|呢$|试试|暂时|临时|这[一]?次|别从|不要从|他们|她们|别的项目|将来"
 )

@@ -178,10 +178,12 @@ def _lets_stand(text: str, other: str) -> bool:
 
 #: Plans, doubts, others, single times, what was once, and what is used beside another: they end nothing.
 _SETTLES_NOTHING = re.compile(
-    r"\b(?:just|only) this (?:once|time)\b|[就只]这一?次|\b(?:should we|might|could we|some ?day|plan(?:s|ned|ning)? to"
+    r"\b(?:just|only) this (?:once|time)\b|[就只]这一?次|\b(?:(?:should|shall) we|this time|might"
+    r"|could we|some ?day|plan(?:s|ned|ning)? to"
     r"|(?:like|love|going|want) to (?:move|switch|migrate|change)|(?:the )?other (?:team|project|repo)s?"
     r"|another (?:team|project|repo)|used to be|is also"
-    r"|(?:docs?|documentation|readme|articles?|tickets?|logs?|errors?) (?:still )?(?:say|tell|mention)s?(?!.*\bbut\b))\b"
+    r"|(?:docs?|documentation|readme|articles?|tickets?|logs?|errors?) (?:still )?(?:say|tell|mention)s?"
+    r"(?!.*\bbut\b))\b"
     r"|\b(?:too|as well)$|要不要|(?<!不)打算|考虑换|这次|别的项目|以前用",
     re.IGNORECASE,
 )
@@ -707,7 +709,8 @@ def _asks_for_a_tool(text: str) -> bool:
 
 
 _REASON_BEFORE = re.compile(
-    r".*(?:[,;]? \b(?:hence|therefore|thus|that's (?:the reason )?why|which is why|and so|so)\b|[,，；]?(?:所以|因此|于是|故))"
+    r".*(?:[,;]? \b(?:hence|therefore|thus|that's (?:the reason )?why|which is why|and so|so)\b|[,，；]?(?:所以"
+    r"|因此|于是|故))"
 )
 _REASON_AT_HEAD = re.compile(r"(?:since|because|as|given that|now that) [^,]+,|(?:因为|由于|考虑到|鉴于)[^，,]+[，,]")
 _REASON_BEHIND = re.compile(r",? \b(?:because|since|as) (?!of\b)[^,]+$|[，,]?(?:因为|毕竟)[^，,]+$")
@@ -803,7 +806,9 @@ def _holds_in_a_part(reading: _Reading) -> bool:
     )
 
 
-_BESIDE_THE_CODE = frozenset(map(_stem, "legacy demo demos prototype docs documentation examples samples".split()))
+_BESIDE_THE_CODE = frozenset(
+    map(_stem, ["legacy", "demo", "demos", "prototype", "docs", "documentation", "examples", "samples"])
+)
 _PARTS_WORDS = """
 folder directory module service services app apps frontend
 backend cli client server branch notebook migration migrations benchmark benchmarks subproject submodule plugin
@@ -822,8 +827,7 @@ def _turns_away_from(choice: _Choice | None, text: str) -> bool:
     if not choice.left and not choice.is_announced:
         return False
     said = _anywhere(_BUT_FOR.sub("", _without_reasons(text)))
-    if choice.left:
-        said = _without_others(said, choice)
+    said = _without_others(said, choice)
     told = _read(said)
     tools = frozenset(word for word in told.words if FAMILY_OF.get(word) in ONE_OF)
     if {FAMILY_OF[word] for word in tools} != {choice.family} or tools & choice.chosen:
@@ -843,11 +847,13 @@ def _turns_away_from(choice: _Choice | None, text: str) -> bool:
 
 
 def _without_others(said: str, choice: _Choice) -> str:
-    """A text without the clauses that name only tools beside those that are given up, such as one tried before."""
+    """A text without the clauses that name only tools beside those that are given up: one tried before, one refused."""
     kept = []
     for clause in _CLAUSE.split(said):
-        tools = {word for word in _read(clause).words if FAMILY_OF.get(word) == choice.family}
-        if not tools or tools & (choice.left | choice.chosen):
+        reading = _read(clause)
+        tools = {word for word in reading.words if FAMILY_OF.get(word) == choice.family}
+        meant = tools & (choice.left | choice.chosen) if choice.left else tools - reading.refused
+        if not tools or meant:
             kept.append(clause)
     return ", ".join(kept)
 
@@ -864,11 +870,16 @@ def _anywhere(said: str) -> str:
     return _ALL_PLACES.sub(" ", _IN_THIS_PROJECT.sub(" ", said))
 
 
-_ENVIRONMENT = r"(?:production|prod|staging|dev(?:elopment)?|ci|tests?|locally|local|frontend|backend|linux|macos|windows)"
+_ENVIRONMENT = (
+    r"(?:production|prod|staging|dev(?:elopment)?|ci|tests?|locally|local|frontend|backend"
+    r"|linux|macos|windows)"
+)
 _ZH_ENVIRONMENT = "(?:生产|预发|线上|线下|测试|开发|本地|前端|后端)(?:环境)?"
 _ALL_PLACES = re.compile(
-    rf"\b(?:both )?(?:in |on )?{_ENVIRONMENT}(?:, (?:in |on )?{_ENVIRONMENT})* (?:and|as well as) (?:in |on )?{_ENVIRONMENT}\b"
-    rf"|(?:{_ZH_ENVIRONMENT}[和、与跟及]?)*{_ZH_ENVIRONMENT}[和、与跟及]?{_ZH_ENVIRONMENT}(?=[^，,]{{0,3}}(?:都|全|统一|一律))"
+    rf"\b(?:both )?(?:in |on )?{_ENVIRONMENT}(?:, (?:in |on )?{_ENVIRONMENT})* (?:and|as well as) (?:in "
+    rf"|on )?{_ENVIRONMENT}\b"
+    rf"|(?:{_ZH_ENVIRONMENT}[和、与跟及]?)*{_ZH_ENVIRONMENT}[和、与跟及]?{_ZH_ENVIRONMENT}(?=[^，,]{{0,3}}(?:都"
+    rf"|全|统一|一律))"
     r"|前后端(?=[^，,]{0,3}(?:都|全|统一|一律))"
 )
 _IN_THIS_PROJECT = re.compile(
@@ -983,11 +994,13 @@ _LEAVES = (
 
 #: "the mysql replica", "kafka topics": not the tool itself is told of.
 _TELLS_OF_A_THING_OF_IT = re.compile(
-    r"§ (?!(?:project|repo|shop|land|one|codebase|house|place|everywhere|only|here|now|please|is|it|because|since|as|for|and"
-    r"|or|but|so|not|dont|never|in|on|at|to|by|from|with|when|whenever|where|over|instead-of|than|we|you|i|that|which|who|like"
-    r"|set|setup|all|always|first|too|pls|thx|thanks|btw|ago|ages|until|unless|except|if|installed|used|the|our|this|these"
+    r"§ (?!(?:project|repo|shop|land|one|codebase|house|place|everywhere|only|here|now|please|is"
+    r"|it|because|since|as|for|and"
+    r"|or|but|so|not|dont|never|in|on|at|to|by|from|with|when|whenever|where|over|instead-of|than"
+    r"|we|you|i|that|which|who|like"
+    r"|set|setup|all|always|first|too|pls|thx|thanks|btw|ago|ages|until|unless|except|if|installed"
+    r"|used|the|our|this|these"
     r"|where|there|though|just|works?|has|it's|its)\b"
     + "".join(f"|{word}s?\\b" for words in _MEANT_FOR.values() for word in words)
     + ")[a-z]"
 )
-

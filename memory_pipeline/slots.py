@@ -58,7 +58,8 @@ def settled_by(text: str) -> Settling | None:
 _BEFORE = re.compile(
     r"(?:please|always|from now on|going forward|henceforth|remember(?: to| that)?|make sure(?: to| that you)?"
     r"|be sure to|(?:you|we) (?:should|must|need to|have to)|i(?:'d| would)? (?:like|want|prefer)(?: you)? to"
-    r"|i want you to|in this (?:project|repo|repository)|here|(?:no more|forget|scratch|correction|i told you|i said)\b[\w ]{0,24}[,:]"
+    r"|i want you to|in this (?:project|repo|repository)|here"
+    r"|(?:no more|forget|scratch|correction|i told you|i said)\b[\w ]{0,24}[,:]"
     r"|请|以后|今后|从现在(?:起|开始)|始终|总是|一律|务必|必须|记住|记得|我们|都|要)[\s,，:：]*"
 )
 _BEHIND = re.compile(

@@ -58,7 +58,10 @@ _HERE = "§"
 #: No value is without one of these, and most statements have none: they are not looked at further.
 _DUTIES = "(?:owns|reviews|approves|maintains|merges|handles|leads|signs off)"
 _ZH_DUTIES = "(?:审核|审批|负责|合并|维护|处理|批准|把关)"
-_HINT = re.compile(rf"{_DUTIES}|{_ZH_DUTIES}|" r"\d|days?\b|\bnoon\b|ly\b|\b(?:every|once)\b|[周每隔点期拜一二两三四五六七八九十]")
+_HINT = re.compile(
+    rf"{_DUTIES}|{_ZH_DUTIES}"
+    r"|\d|days?\b|\bnoon\b|ly\b|\b(?:every|once)\b|[周每隔点期拜一二两三四五六七八九十]"
+)
 #: Doubts, questions, wishes, refusals, circumstances, what holds for a while or beside another, others' things.
 _UNCERTAIN = re.compile(
     r"[?§]|\b(?:if|unless|until|except|only|not|never|no|don'?t|isn'?t|aren'?t|won'?t|can|could|may|might|would|or"
@@ -68,7 +71,8 @@ _UNCERTAIN = re.compile(
     r"|this (?:time|once|run|test|build|branch|session|task|case)"
     r"|(?:want(?:s|ed)?|plan(?:s|ned|ning)?|hop(?:e[sd]?|ing)|intend(?:s|ed)?|try|tr(?:ies|ied|ying)) to)\b"
     r"|^(?:is|are|was|were|does|did|has|why|what|how|who|where|which|should|shall|will)\b|(?<!^)\balso\b"
-    r"|如果|要是|假如|除非|除了|不|别|没|只有|只在|吗|呢|或|可能|也许|大概|至少|最多|最少|超过|少于|之前|之后|的时候|他们"
+    r"|如果|要是|假如|除非|除了|不|别|没|只有|只在|吗|呢|或|可能|也许|大概|至少|最多|最少|超过|少于"
+    r"|之前|之后|的时候|他们"
 )
 
 # --- values ----------------------------------------------------------------------------------------------------------
@@ -109,7 +113,8 @@ _COUNTED = {
 }
 #: Who or what has a duty and is no person that another may take it over from.
 _NOBODY_KNOWN = (
-    r"(?:we|i|you|it|he|she|they|everyone|everybody|nobody|someone|who|that|this|which|ci|bot|team|code|repo|module|service"
+    r"(?:we|i|you|it|he|she|they|everyone|everybody|nobody|someone|who|that|this|which|ci|bot|team"
+    r"|code|repo|module|service"
     r"|server|worker|api|client|app|script|function|class)\b"
 )
 _NOT_AMONG_LETTERS = r"(?![a-z0-9])"
@@ -258,7 +263,8 @@ _WITH_VALUES = re.compile(
     rf"{_HERE}|\b(?:we|our|it's|its|is|are|was|were|been|be|on|at|in|to|by|of|for|every|each|set|held|scheduled|due"
     r"|planned|always|usually|please|also|just|happens?|takes? place|goes|go|out|ships?|starts?|starting|runs?|running"
     r"|listens?|served?|serves|days?|times?|o'clock|sharp|hi|hey|ok|so|fyi|btw|everyone|all|folks)\b|'ve\b"
-    r"|[,;:，；：、。]|我们|咱们|大家|时间|日期|安排|一般|通常|固定|统一|都|在|定在?|放在|排在|进行|举行|召开|开始|运行|跑"
+    r"|[,;:，；：、。]|我们|咱们|大家|时间|日期|安排|一般|通常|固定|统一|都|在|定在?|放在|排在|进行"
+    r"|举行|召开|开始|运行|跑"
     r"|是|为|了|的|到|至|于|另外|对了|一次"
 )
 _WAYS = (

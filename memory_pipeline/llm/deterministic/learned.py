@@ -196,11 +196,14 @@ _TELLS_CAUSE = re.compile(
     r"|(?:problem|issue|bug|trouble) (?:was|is)|found the (?:problem|issue|bug|reason)|what happened"
     r"|why|could not work|so i\b|(?:came|stems?|stemmed|resulted|arose) from|(?:came|boils?|boiled) down to"
     r"|trac(?:ed|ing) [\w ]{0,24}?(?:back )?to|to blame|at fault|all along|to do with|thanks to|origin (?:was|is)"
-    r"|(?:attributed|owed|down) to|explained by|explains|(?:was|is|lay) behind|broke (?:it|this|the)|tripped (?:it|over)"
+    r"|(?:attributed|owed|down) to|explained by|explains|(?:was|is|lay) behind|broke (?:it|this|the)"
+    r"|tripped (?:it|over)"
     r"|made the \w+ (?:fail|break|stop)|made it (?:fail|break)|went away|cleared up|mended|cured"
     r"|(?:i|we) found (?:out )?(?:is )?that|it (?:seems|looks|appears)(?: like| that| as if)|(?:my|the) finding"
-    r"|behind the (?:failure|error|crash)|nothing (?:was|is) wrong with|(?:was|is) (?:enough|all it took)|what i found)\b"
-    r"|原因|因为|由于|问题(?:是|在于|出在)|导致|根因|缘故|所以|修好|起因|源于|出自|罪魁祸首|归根结底|引起|造成|害的|归结|惹的祸",
+    r"|behind the (?:failure|error|crash)|nothing (?:was|is) wrong with|(?:was|is) (?:enough|all it took)"
+    r"|what i found)\b"
+    r"|原因|因为|由于|问题(?:是|在于|出在)|导致|根因|缘故|所以|修好|起因|源于|出自|罪魁祸首|归根结底"
+    r"|引起|造成|害的|归结|惹的祸",
     re.IGNORECASE,
 )
 _TELLS_REMEDY = re.compile(
@@ -212,7 +215,8 @@ _TELLS_REMEDY = re.compile(
 )
 #: "Changed what was asked for" tells nothing of why.
 _SAYS_NOTHING = re.compile(
-    r"\b(?:what (?:was|you) asked|as (?:you )?(?:asked|requested)|your request|nothing (?:was |else was )?changed)\b", re.IGNORECASE
+    r"\b(?:what (?:was|you) asked|as (?:you )?(?:asked|requested)|your request|nothing (?:was |else was )?changed)\b",
+    re.IGNORECASE,
 )
 _MOST_TOLD_CHARS = 170
 
@@ -270,27 +274,47 @@ _CAUSE_LABELS = (
     r"|(?:根本|失败|真正的?|主要)?(?:原因|起因|根因|问题|症状)|排查(?:结果)?|定位(?:结果)?|结论"
 )
 _REMEDY_LABELS = (
-    r"(?:the )?(?:fix(?:ed)?|remedy|cure|solution|solved|resolution|changes?|repair|answer|what (?:i (?:changed|did)|helped|fixed it))"
+    r"(?:the )?(?:fix(?:ed)?|remedy|cure|solution|solved|resolution|changes?|repair|answer|what (?:i (?:changed"
+    r"|did)|helped|fixed it))"
     r"|修复|修法|解决(?:办法|方法|方案)?|处理(?:方式|办法|方法)?|改动|做法|对策"
 )
 _HEADING = re.compile(rf"(?:{_CAUSE_LABELS}|{_REMEDY_LABELS})\s*[:：]?", re.IGNORECASE)
-_LABELLED = re.compile(rf"(?:^|(?<=[.;；。] ))(?:{_CAUSE_LABELS}|{_REMEDY_LABELS}|found it)\s*(?:[:：]|[-–—]\s)\s*", re.IGNORECASE)
+_LABELLED = re.compile(
+    rf"(?:^|(?<=[.;；。] ))(?:{_CAUSE_LABELS}|{_REMEDY_LABELS}|found it)\s*(?:[:：]"
+    rf"|[-–—]\s)\s*",
+    re.IGNORECASE,
+)
 #: "the clock was late -> syncing it"; not a menu, a type or a rename.
-_LEADS_TO = re.compile(r"^(?!.*\w\.\w+ *[-=→])[^`→>]*?[\w\u4e00-\u9fff]+ [^`→>]* (?:->|=>|→|—>) [^`→>]+$")
-_I_DID = re.compile(r"(?:^|[,;] )(?:so |and |then )*i (?!recommend|suggest|advise|propose|think|would|want|need)[^,.;]*", re.IGNORECASE)
+_LEADS_TO = re.compile(
+    r"^(?!.*(?:\w\.\w+ *[-=→]|\b(?:open|click|select|choose|go to|menu|see) ))[^`→>]*?[\w\u4e00-\u9fff]+ [^`→>]* (?:->"
+    r"|=>|→|—>) [^`→>]+$"
+)
+_I_DID = re.compile(
+    r"(?:^|[,;] )(?:so |and |then )*i (?!recommend|suggest|advise|propose|think|would"
+    r"|want|need)[^,.;]*",
+    re.IGNORECASE,
+)
 _MARKUP = re.compile(r"\*\*|__|^#{1,6}\s+|^(?:[-*+•]|\d{1,2}[.)])\s+")
 _WELL = (
-    r"(?:(?:passes|passed|passing|pass|works?|worked|succeeds|succeeded|(?:is |are |all )?green|goes through|went through"
-    r"|runs? through|ran through|is (?:fine|fixed|solved|gone|healthy|good|mended|over)|ends well)(?: again| now| cleanly| and green)*)"
+    r"(?:(?:passes|passed|passing|pass|works?|worked|succeeds|succeeded|(?:is |are |all )?green|goes through"
+    r"|went through"
+    r"|runs? through|ran through|is (?:fine|fixed|solved|gone|healthy|good|mended|over)|ends well)(?: again"
+    r"| now| cleanly| and green)*)"
 )
-_WHAT_RUNS = r"(?:it|that|this|everything|all|both|(?:the |all )*(?:command|tests?|run|build|script|suite|pipeline|job|checks?|second run|problem|issue|bug|error|failure))"
+_WHAT_RUNS = (
+    r"(?:it|that|this|everything|all|both|(?:the |all )*(?:command|tests?|run|build|script"
+    r"|suite|pipeline|job|checks?|second run|problem|issue|bug|error|failure))"
+)
 _ALL_IS_WELL = re.compile(
-    rf"(?:(?:result|status|outcome|结果)\s*[:：] ?)?(?:(?:and |now |then |again )*(?:{_WHAT_RUNS} )?(?:now |again )?{_WELL}"
-    rf"|done|fixed|solved|good news|found it|green|all good|搞定了?|已?修(?:复|好)了?|(?:现在|已经?|重跑|测试|全部|都|命令)*(?:通过|全绿|正常)了?)[.!。！]*",
+    rf"(?:(?:result|status|outcome|结果)\s*[:：] ?)?(?:(?:and |now |then |again )*(?:{_WHAT_RUNS} )?(?:now "
+    rf"|again )?{_WELL}"
+    rf"|done|fixed|solved|good news|found it|green|all good|搞定了?|已?修(?:复|好)了?|(?:现在|已经?"
+    rf"|重跑|测试|全部|都|命令)*(?:通过|全绿|正常)了?)[.!。！]*",
     re.IGNORECASE,
 )
 _ALL_IS_WELL_THEN = re.compile(
-    rf"(?:,|;|，|；|\s-)?\s*(?:(?:and|then|so|which)\s+)+(?:since then )?(?:{_WHAT_RUNS} )?(?:now |again )?{_WELL}[.!]*$"
+    rf"(?:,|;|，|；|\s-)?\s*(?:(?:and|then|so|which)\s+)+(?:since then )?(?:{_WHAT_RUNS} )?(?:now "
+    rf"|again )?{_WELL}[.!]*$"
     r"|[，；](?:现在|已经?|重跑|测试|全部|都|命令|再跑一遍)*(?:就)?(?:通过|全绿|正常|过)了?[。！]*$",
     re.IGNORECASE,
 )
