@@ -80,7 +80,7 @@ _ANNOUNCED = tuple(
 _MEASURES = re.compile(
     r"\b(?:ports?|versions?|limits?|max(?:imum)?|min(?:imum)?|recently|yesterday|today|was|were|got"
     r"|has|have|been|the|our"
-    r"|we|now|just|actually|as|of|please)\b|版本|现在|刚刚?|已经?|今天|昨天"
+    r"|we|now|just|actually|as|of|please|scratch|forget|correction|sorry|that|wrong)\b|版本|现在|刚刚?|已经?|今天|昨天"
 )
 #: Questions, plans, wishes, conditions, single times, and what others do.
 _UNSETTLED = re.compile(

@@ -184,7 +184,7 @@ _SETTLES_NOTHING = re.compile(
     r"|another (?:team|project|repo)|used to be|is also"
     r"|(?:docs?|documentation|readme|articles?|tickets?|logs?|errors?) (?:still )?(?:say|tell|mention)s?"
     r"(?!.*\bbut\b))\b"
-    r"|\b(?:too|as well)$|要不要|(?<!不)打算|考虑换|这次|别的项目|以前用",
+    r"|\b(?:too|as well)$|要不要|(?<!不)打算|考虑换|这次|别的项目|以前用(?!.*现在)",
     re.IGNORECASE,
 )
 _REFUSED_CHANGE = re.compile(
@@ -566,7 +566,7 @@ _MEASURED = frozenset({"port", "version", "limit"})
 
 #: Circumstances that a tool brings with it: "use npm for packages and scripts" is "use npm".
 _BROUGHT_ALONG = """
-packages scripts dependencies installing builds tests linting formatting code python javascript
+packages scripts dependencies installing builds tests linting formatting code python javascript indentation
 """
 _WHAT_TOOLS_DO = frozenset(map(_stem, _BROUGHT_ALONG.split()))
 

@@ -32,7 +32,7 @@ def switch_in(text: str) -> Switch | None:
     tools = named_tools(folded)
     if len({FAMILY_OF[tool] for tool in tools}) != 1 or not announces_change(folded):
         return None
-    marked = folded
+    marked = re.sub(r"[()\"“”] ?(?=[a-z])|(?<=[a-z])[)\"“”]", "", folded)
     for number, tool in enumerate(tools):
         marked = re.sub(rf"(?<![a-z0-9_-]){re.escape(tool)}(?![a-z0-9_-])", f"§{number}§", marked)
     found = {side: _on_one_side(marked, tools, forms) for side, forms in (("left", _LEFT), ("entered", _ENTERED))}
@@ -69,7 +69,10 @@ _CHANGED = re.compile(
     r"|rule|choice)|update"
     r"|adopted|settled|became|become|took|takes|taken|left|leav(?:e|ing)|goodbye|bye|farewell|supersed(?:ed?"
     r"|es)|reverted"
-    r"|went|gave up|abandon(?:ed)?|voted|yesterday|read)\b"
+    r"|banned|forbidden|mandatory|killed|toast|rip|sunset|phas(?:ed|ing) out|off the table|transitioned"
+    r"|landed on|successor|any longer|mistaken?|unlearn|pulled the plug|ported|decision|decided|stopped"
+    r"|finished|final(?:ly|ized)?|expired|meant|should read|edit|today|went|gave up|abandon(?:ed)?"
+    r"|voted|yesterday|read \S+ where\w*)\b"
     r"|→|⇒|[=-]>|\bs/|\bold\W.*\bnew\W"
     r"|[换迁切替]|改[用成为走到 ]|代替|取代|接替|不再|别再|不用|作废|废弃|弃用|下线|淘汰|停用|退役"
     r"|过时|不算|撤回|更正|[说讲记搞弄]错|忘|现在|不要|别|不对|想了想|(?:之前|前面|刚才|上次|以前"
@@ -77,14 +80,14 @@ _CHANGED = re.compile(
     r"|起(?:都|用|就|统一|改|，| )|以后|今后|往后|新的?(?:标准|默认|规定)|旧.*新|再见|最近|不是|下掉|已经"
 )
 _T = r"§(\d)§"
-_THE = r"(?:(?:the|our|all|old|to|use|using|go with|with|on|for|in|of|about|up|pulling) ){0,3}"
+_THE = r"(?:(?:the|our|do|have|want|need|all|old|to|use|using|go with|with|on|for|in|of|about|up|pulling) ){0,3}"
 _FEW = r"(?:[\w'-]+ ){0,3}?"
 _OVER = (
     r"(?:gone(?! from)|out(?! of)|over|dead|history|deprecated|dropped(?! §)|retired|banned|removed(?! §)"
     r"|outdated|obsolete|replaced(?! §)|wrong|void|yesterday"
     r"|unmaintained|decommissioned|expired|scrapped|abandoned|no (?:more|longer)|end of life|past"
     r"|ripped|stripped|taken off"
-    r"|sunset|finished)"
+    r"|sunset|finished|toast|killed|off the table|a mistake|a bad idea|phased out|being phased|superseded(?! §))"
 )
 _LEAVES_VERB = (
     r"(?:replac(?:e[ds]?|ing)|swap(?:ped|s|ping)?|trad(?:e[ds]?|ing)|exchang(?:e[ds]?|ing)|ditch(?:ed"
@@ -95,7 +98,7 @@ _LEAVES_VERB = (
     r"|(?:never ?|don't |dont )mind|strike|scratch(?: that about)?|withdraw|took|take back|supersed(?:e[sd]?"
     r"|ing)"
     r"|rid|part(?:ed)? with|gave up|give up|goodbye|bye|farewell|formerly|previously|no more|(?:no"
-    r"|not) longer|not more|not|nor|never|no|don't|dont"
+    r"|not) longer|unlearn|plug on|killed|banned|not more|not|nor|never|no|don't|dont"
     r"|stop using|nobody \w+ \w+|done with|through with|tired of|sick of|instead|rather than|in (?:place"
     r"|lieu|stead) of|away from|from|off"
     r"|than|(?:i|we) (?:just |first |always |earlier |once )?(?:said|told you|asked you|meant|mentioned"
@@ -109,7 +112,8 @@ _LEFT = re.compile(
     rf"(?:,? (?:is|was|has been|had been|are|were|got|turned|'s|ran|went|has)|'s)"
     rf" (?:[\w']+ ){{0,3}}?{_OVER}\b"
     rf"|{_T}(?:,? (?:is|was|does|did|has|do))(?:n't| not)\b|(?:licen[cs]e|contract|support|end) (?:of|for|with) {_T}"
-    rf"|{_T}:? (?:is )?(?:gone(?! from)|out(?! of)|goes away|no more|any ?more|was yesterday|didn't"
+    rf"|{_T}:? (?:is )?(?:any longer|no longer (?:exists|works|applies|holds|counts)|gone(?! from)"
+    rf"|out(?! of)|goes away|no more|any ?more|was yesterday|didn't"
     rf"|did not|couldn't|could not|ran out|→|⇒|[=-]>)"
     rf"|{_T} ?(?:→|⇒|[=-]>)|\bs/{_T}/"
     rf"|(?:不再?|别再?|停止|禁止|不要再?)(?:去)?(?:使?用|装|提)?了? ?{_T}|(?:从|把|由(?! ?§\d§ ?[接来代])"
@@ -127,15 +131,17 @@ _ENTERED = re.compile(
     rf"(?:(?:mov(?:e[ds]?|ing)|switch(?:ed|es|ing)?|migrat(?:e[ds]?|ing|ion)|convert(?:ed|ing)?|chang(?:e[ds]?"
     rf"|ing)|went|going|goes|gone"
     rf"|go|over|back|cut over|reverted|everything|transition(?:ed)?) {_FEW}(?:to|onto|on|with|for)"
-    rf"|adopt(?:ed)?|settled on|voted for|replaced (?:\S+ )?(?:by|with)|superseded by|done by|favou?r of"
+    rf"|adopt(?:ed)?|settled on|landed on|voted for|standardi[sz]ed on|replaced (?:\S+ )?(?:by|with)"
+    rf"|superseded by|done by|favou?r of"
     rf"|(?:we're|we are) (?:now |all )?(?:on|with)"
     rf"|(?:runs?|been|is|are|all|works?|lives?|based|rebuilt) (?:on|with)|it's(?: all)?|it is|that's"
-    rf"|use|uses|using|take|put|read|pick|prefer|wants?"
+    rf"|we run|use|uses|using|take|put|read|pick|prefer|wants?"
     rf"|we have|chose|asked for|(?:standard|default|choice|replacement|tool|rule)(?: \w+ \w+| now)? (?:is"
     rf"|:)|(?:new|in|now|update|instead)\W{{1,2}}|new (?:default|standard|rule|choice|tool)\b[^§]{{0,40}}:"
     rf"|long live|hello|but|s/§\d§/|(?:→|⇒|[=-]>)|make (?:that|it)|here comes|proceed with|back to)"
     rf"[:,]? ?(?:now )?(?:all )?(?:the )?{_T}"
-    rf"|{_T} (?:now\b|it is\b|is (?:the|our|ours|what|in|here|right|used)\b|has (?:become|replaced"
+    rf"|{_T} (?:now\b|it is\b|is (?:the|our|ours|what|in|here|right|used)\b|(?:is|are) (?:live|mandatory"
+    rf"|present|allowed|approved|next|required)\b|has (?:become|replaced"
     rf"|taken|superseded)|covers|applies|took|takes"
     rf"|from (?:now|here|today)|replace[sd]|supersedes|please|instead|only|these days|everywhere"
     rf"|, not|, formerly|rather than|in (?:place|lieu) of)"

@@ -255,7 +255,7 @@ _MOVES = re.compile(
     r"|bump(?:s|ed|ing)?|postpon(?:e[sd]?|ing)|push(?:es|ed|ing)?|reschedul(?:e[sd]?|ing)|brought|bring|drop(?:s|ped)?"
     r"|rises?|rose|grew|grows?|set)\b"
     rf"(?P<between>(?: [\w'-]+){{0,4}}?) {_WAY}(?:on ?)?to (?:the )?(?:on )?(?={_HERE})"
-    r"|(?:已经?|刚刚?)?(?:改|换|挪|移|调|推迟|提前|顺延|延长|缩短|提高|降低|提|升|降|减|增加?)"
+    r"|(?:已经?|刚刚?)?(?:改|换|挪|(?<!迁)移|调|推迟|提前|顺延|延长|缩短|提高|降低|提|升|降|减|增加?)"
     rf"(?:到|至|成|为|在)?了? ?(?={_HERE})"
 )
 #: What goes with any value, and doesn't say what it is the value of.

@@ -38,6 +38,8 @@ SURE_OF_A_TOOL = -0.5
 SURE_OF_RIVALS = -0.8
 #: How sure it must be of words that make no sentence.
 SURE_OF_A_FRAGMENT = 0.65
+#: The same for trouble that is told beside a request.
+SURE_OF_TROUBLE = 0.45
 #: How sure it must be that a clause does not last, for what a pattern found not to count; and where it has such a word
 #: as "every".
 SURE_NOT = -0.8
@@ -75,7 +77,7 @@ def sensed_direction(sentence: Sentence, company: Company, *, corrected: bool) -
     if _HEADS_A_TASK.match(clause) or _DO_IT_NOW.search(clause):
         return None
     # Trouble that is told beside a request is mostly what the request is about.
-    sure_of_trouble = SURE_OF_AN_ORDER if company.has_task_beside(sentence) else SURE_BESIDE_A_REQUEST
+    sure_of_trouble = SURE_OF_TROUBLE if company.has_task_beside(sentence) else SURE_BESIDE_A_REQUEST
     if english_words.reports(clause) and not names_rivals(clause) and sense(clause) < sure_of_trouble:
         return None
     if (
@@ -122,8 +124,8 @@ def _first_sign(masked: str, start: int) -> int:
 
 
 def _is_told(masked: str, begin: int, end: int) -> bool:
-    clause = masked[after_lead(masked, begin, end) : end]
-    return not _is_task(clause) and not _is_passed_on(masked[begin:end]) and sense(masked[begin:end]) > SURE
+    parts = [masked[after_lead(masked, start, stop) : stop] for start, stop in cut(masked) if begin <= stop <= end]
+    return not any(map(_is_task, parts)) and not _is_passed_on(masked[begin:end]) and sense(masked[begin:end]) > SURE
 
 
 def _is_passed_on(clause: str) -> bool:
@@ -254,7 +256,7 @@ def whole_of(found: Direction, sentence: Sentence) -> Direction:
         return found
     first, last = place, place + len(found.text)
     switched = _switched(masked) if not names_rivals(masked[first:last]) else None
-    if switched is not None and switched[0] < last and first < switched[1]:
+    if switched is not None and (names_a_tool(masked[first:last]) or (switched[0] < last and first < switched[1])):
         first, last = min(first, switched[0]), max(last, switched[1])
     clauses = list(clauses_of(masked))
     for begin, end in clauses:
