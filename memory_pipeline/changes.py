@@ -25,7 +25,7 @@ class Change(Struct, frozen=True, kw_only=True):
 def change_in(text: str) -> Change | None:
     """Return the change of one value that a text announces; None where it announces none, or doesn't name both."""
     folded = text.casefold().replace("’", "'")
-    if is_unsettled(folded):
+    if _HAS_VALUE.search(folded) is None or is_unsettled(folded):
         return None
     for announced in _ANNOUNCED:
         found = announced.search(folded)
@@ -43,6 +43,9 @@ def is_unsettled(folded: str) -> bool:
 #: A number, a version, a time, a path: what a rewording would have kept as it is.
 _VALUE = r"(?:[~\w.:@-]*/[\w./:@-]*[\w/]|v?\d[\w.:%-]*(?<![.:]))"
 _COUNT = rf"(?:{_VALUE}|(?:two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|thirty|forty|fifty|sixty)\b)"
+_HAS_VALUE = re.compile(
+    r"[\d/]|\b(?:t(?:wo|hree|en|w?elve|wenty|hirty)|f(?:our|ive|orty|ifty)|s(?:ix|even|ixty)|eight|nine)\b"
+)
 _WENT = (
     r"(?:is|was|are|were|has been)(?: now| long)? (?:gone|outdated|obsolete|dead|over|wrong|history"
     r"|void|retired|deprecated)"

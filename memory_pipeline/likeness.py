@@ -167,13 +167,18 @@ def tells_a_switch(text: str) -> bool:
 
 def _lets_stand(text: str, other: str) -> bool:
     """Whether a text settles nothing, or refuses to turn away from what the other is for."""
-    if _SETTLES_NOTHING.search(text):
+    if _settles_nothing(text):
         return True
     change = _REFUSED_CHANGE.search(text.casefold().replace("’", "'"))
     if change is None:
         return False
     words = _read(other).words
     return _stem(change["kept"]) in words and not _read(change["rest"]).words & words
+
+
+@lru_cache(maxsize=1 << 13)
+def _settles_nothing(text: str) -> bool:
+    return _SETTLES_NOTHING.search(text) is not None
 
 
 #: Plans, doubts, others, single times, what was once, and what is used beside another: they end nothing.
@@ -695,7 +700,7 @@ def _choice_in(text: str) -> _Choice | None:
 
 def _without_reasons(text: str) -> str:
     """A text without what it gives as the reason, or as the occasion: neither limits where it holds."""
-    text = text.casefold()
+    text = _behind(text.casefold(), _BREAK)
     for occasion in (_REASON_BEFORE, _REASON_AT_HEAD, _OCCASION):
         found = occasion.match(text)
         if found is not None and _asks_for_a_tool(text[found.end() :]):

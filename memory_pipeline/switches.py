@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from msgspec import Struct
 
@@ -35,9 +35,8 @@ def switch_in(text: str) -> Switch | None:
     marked = re.sub(r"[()\"“”] ?(?=[a-z])|(?<=[a-z])[)\"“”]", "", folded)
     for number, tool in enumerate(tools):
         marked = re.sub(rf"(?<![a-z0-9_-]){re.escape(tool)}(?![a-z0-9_-])", f"§{number}§", marked)
-    found = {side: _on_one_side(marked, tools, forms) for side, forms in (("left", _LEFT), ("entered", _ENTERED))}
-    left = found["left"]
-    entered = found["entered"] - left
+    left = _on_one_side(marked, tools, _LEFT)
+    entered = _on_one_side(marked, tools, _ENTERED) - left
     if len(tools) > 1 and bool(entered) != bool(left):  # of two, the other one is meant
         rest = frozenset(tools) - left - entered
         left, entered = (rest, entered) if entered else (left, rest)
@@ -46,16 +45,21 @@ def switch_in(text: str) -> Switch | None:
 
 def announces_change(folded: str) -> bool:
     """Whether a text in lower case says that something changed, or was told wrongly, and leaves no doubt of it."""
-    return _CHANGED.search(folded) is not None and not is_unsettled(folded)
+    return _compiled(_CHANGED).search(folded) is not None and not is_unsettled(folded)
 
 
-def _on_one_side(marked: str, tools: tuple[str, ...], forms: re.Pattern[str]) -> frozenset[str]:
-    return frozenset(
-        tools[int(number)] for match in forms.finditer(marked) for number in match.groups() if number is not None
-    )
+def _on_one_side(marked: str, tools: tuple[str, ...], forms: str) -> frozenset[str]:
+    found = _compiled(forms).finditer(marked)
+    return frozenset(tools[int(number)] for match in found for number in match.groups() if number is not None)
 
 
-_CHANGED = re.compile(
+@cache
+def _compiled(forms: str) -> re.Pattern[str]:
+    """Compile a long pattern once, when a text first needs it: most commands never do."""
+    return re.compile(forms)
+
+
+_CHANGED = (
     r"\b(?:moved?|moving|switch(?:ed)?|migrated?|migration|convert(?:ed)?|replac(?:e[ds]?|ing|ement)|swap(?:ped|ping)?"
     r"|chang(?:ed?|es)|drop(?:ped)?|ditch(?:ed)?|retired?|deprecated|decommissioned|unmaintained|gone|removed|ripped"
     r"|part(?:ed)? with|rid of|(?:tired|instead|sick) of|rather than|(?:done|through) with|stop|no (?:longer"
@@ -106,7 +110,7 @@ _LEAVES_VERB = (
     r"|mentions?|wrong about|note about|remark about|what about|changed my mind about|tried|old:?"
     r"|out:|s/|was on|used|relied on)"
 )
-_LEFT = re.compile(
+_LEFT = (
     rf"{_LEAVES_VERB}[:,]? ?{_THE}{_T}"
     rf"|{_T}(?: (?:days?|era|setup|rule|note|part|thing|support|licen[cs]e|contract|remark|code|stuff))?"
     rf"(?:,? (?:is|was|has been|had been|are|were|got|turned|'s|ran|went|has)|'s)"
@@ -127,7 +131,7 @@ _LEFT = re.compile(
     rf"|切换到|迁移到|被换|去掉|取消|没人维护"
     rf"|不维护|过期|到期|deprecated|drop|不 ?support|慢|下掉|删|remove|移除)"
 )
-_ENTERED = re.compile(
+_ENTERED = (
     rf"(?:(?:mov(?:e[ds]?|ing)|switch(?:ed|es|ing)?|migrat(?:e[ds]?|ing|ion)|convert(?:ed|ing)?|chang(?:e[ds]?"
     rf"|ing)|went|going|goes|gone"
     rf"|go|over|back|cut over|reverted|everything|transition(?:ed)?) {_FEW}(?:to|onto|on|with|for)"
