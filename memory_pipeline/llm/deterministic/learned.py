@@ -129,6 +129,8 @@ def _mended(task: SessionTask, run: list[int]) -> EntryDraft | None:
         fix = f"fixed by editing {', '.join(files)}"
     elif helped:
         fix = "fixed by running " + ", then ".join(f"`{step.command.text}`" for step in helped[-2:] if step.command)
+    elif (told := _told_deed(task, since=last.last_row)) is not None:
+        fix = told[1]
     elif first.command and last.command and first.command.text != last.command.text and first.purpose not in CHECKS:
         fix = f"`{last.command.text}` worked"
     elif first.command and last.command and first.command.text == last.command.text and first.purpose is Purpose.TEST:
@@ -200,10 +202,11 @@ _TELLS_CAUSE = re.compile(
     r"|tripped (?:it|over)"
     r"|made the \w+ (?:fail|break|stop)|made it (?:fail|break)|went away|cleared up|mended|cured"
     r"|(?:i|we) found (?:out )?(?:is )?that|it (?:seems|looks|appears)(?: like| that| as if)|(?:my|the) finding"
+    r"|goes? back to|(?:choked|tripped) (?:on|over)|blame|in reality|(?:bit|hit) (?:us|me)|did the trick|my mistake"
     r"|behind the (?:failure|error|crash)|nothing (?:was|is) wrong with|(?:was|is) (?:enough|all it took)"
     r"|what i found)\b"
     r"|原因|因为|由于|问题(?:是|在于|出在)|导致|根因|缘故|所以|修好|起因|源于|出自|罪魁祸首|归根结底"
-    r"|引起|造成|害的|归结|惹的祸",
+    r"|引起|造成|原来是|其实是|坑在|害的|归结|惹的祸",
     re.IGNORECASE,
 )
 _TELLS_REMEDY = re.compile(
@@ -238,6 +241,28 @@ def _told_cause(task: SessionTask, *, since: int) -> tuple[EvidenceRow, str] | N
             fits = len(both) <= _MOST_TOLD_CHARS and _TELLS_REMEDY.search(after) and not _orders(after)
             return row, both if fits else text
     return None
+
+
+def _told_deed(task: SessionTask, *, since: int) -> tuple[EvidenceRow, str] | None:
+    """What the answer right after it passed says was done, and what else it says: where nothing else tells of it."""
+    row = next((row for row in task.answers if row.number > since), None)
+    told = _account(plain_answer(row)) if row is not None else []
+    whole = "; ".join(told)
+    if row is None or len(whole) > _MOST_TOLD_CHARS or any(map(_orders, told)) or _SAYS_NOTHING.search(whole):
+        return None
+    return (row, whole) if _TELLS_DEED.search(whole) and len(whole.split()) >= _FEWEST_WORDS_OF_A_DEED else None
+
+
+_FEWEST_WORDS_OF_A_DEED = 6
+_TELLS_DEED = re.compile(
+    r"\bi (?:have |also |then |just |now )?(?!looked|checked|ran\b|reran|tried|went|got|left|let\b"
+    r"|will|would|want|can|could|might"
+    r"|must|felt|thought|kept|noticed|expect|suggest)[a-z]+(?:ed|t|ew|ade|ook|ove|an|id)\b"
+    r"|\bpatch(?:ed)?\b|\baction:|\bto fix (?:that|this|it)\b|\b\w+ing\b.* (?:makes? it|settles|solve[sd]"
+    r"|helped|did|does)\b"
+    r"|我[^，。]{2,40}(?:了|就好)|已经?[^，。]{2,40}[，,]|之?后[^，。]{0,4}(?:好|绿|通过|正常|恢复)",
+    re.IGNORECASE,
+)
 
 
 def _account(answer: str) -> list[str]:
@@ -294,7 +319,7 @@ _I_DID = re.compile(
     r"|want|need)[^,.;]*",
     re.IGNORECASE,
 )
-_MARKUP = re.compile(r"\*\*|__|^#{1,6}\s+|^(?:[-*+•]|\d{1,2}[.)])\s+")
+_MARKUP = re.compile(r"^[^\w\s\"'`(\[*#-]+\s+|\*\*|__|^#{1,6}\s+|^(?:[-*+•]|\d{1,2}[.)])\s+")
 _WELL = (
     r"(?:(?:passes|passed|passing|pass|works?|worked|succeeds|succeeded|(?:is |are |all )?green|goes through"
     r"|went through"

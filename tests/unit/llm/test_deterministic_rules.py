@@ -596,6 +596,15 @@ def test_cause_is_kept_in_whatever_form_the_answer_tells_it(account: str) -> Non
     assert "flaky" not in failure
 
 
+def test_what_was_done_in_between_is_told_where_no_cause_is_named() -> None:
+    """The answer right after it passed says it; a later one is about something else."""
+    (failure,) = statements(
+        failed_and_passed("Stale lock file in the cache folder, I deleted it.", "I sorted the rest."), "failure"
+    )
+    assert "Stale lock file in the cache folder, I deleted it" in failure
+    assert "sorted" not in failure
+
+
 NO_ACCOUNTS = (
     "Everything passes. Shall I deploy it?",
     "Done. The command passes now.",
