@@ -691,6 +691,7 @@ def _choice_in(text: str) -> _Choice | None:
     """What a statement chooses, when that is all it says but for what was said in the same breath before it."""
     if not code_in(text) <= KNOWN_TOOLS:
         return None
+    text = _last_said(text)
     switch = switch_in(text) or switch_in(_from_the_choice_on(text))
     if switch is None or not (switch.left and switch.entered):
         text = _without_reasons(text)
@@ -698,9 +699,19 @@ def _choice_in(text: str) -> _Choice | None:
     return _chosen(said, _read(said), switch)
 
 
+def _last_said(text: str) -> str:
+    """A text without what was said of something else in the same breath before it, be it of a tool of another use."""
+    text = _behind(text, _BREAK)
+    if len({FAMILY_OF[word] for word in _read(text).words if FAMILY_OF.get(word) in ONE_OF}) > 1:
+        for joint in reversed([*_BREAK.finditer(text)]):
+            if any(FAMILY_OF.get(word) in ONE_OF for word in _read(text[joint.end() :]).words):
+                return text[joint.end() :]
+    return text
+
+
 def _without_reasons(text: str) -> str:
     """A text without what it gives as the reason, or as the occasion: neither limits where it holds."""
-    text = _behind(text.casefold(), _BREAK)
+    text = _last_said(text.casefold())
     for occasion in (_REASON_BEFORE, _REASON_AT_HEAD, _OCCASION):
         found = occasion.match(text)
         if found is not None and _asks_for_a_tool(text[found.end() :]):
@@ -722,7 +733,7 @@ _REASON_BEHIND = re.compile(r",? \b(?:because|since|as) (?!of\b)[^,]+$|[，,]?(?
 #: Circumstances of the telling, not of what is told.
 _OCCASION = re.compile(
     r"(?:if|in case|should) you(?:'re| are)? (?:ever )?(?:wonder|ask|look|need|want|see)\w*[^,:]*[,:]"
-    r"|before (?:you|i|we) [^,:]+[,:]|while (?:others|most|some|many)[^,]*,"
+    r"|for the (?:last|\w+th|second|third) time[,:]? |before (?:you|i|we) [^,:]+[,:]|while (?:others|most|some|many)[^,]*,"
     r"|(?:after|following) [^,]+?,? (?=(?:we|the team|i|our)\b)|要[^，,]{1,8}的话[，,]"
 )
 
@@ -858,7 +869,7 @@ def _without_others(said: str, choice: _Choice) -> str:
         reading = _read(clause)
         tools = {word for word in reading.words if FAMILY_OF.get(word) == choice.family}
         meant = tools & (choice.left | choice.chosen) if choice.left else tools - reading.refused
-        if not tools or meant:
+        if not tools or meant or len(tools) > 1:
             kept.append(clause)
     return ", ".join(kept)
 

@@ -105,12 +105,15 @@ _LEAVES_VERB = (
     r"|not) longer|unlearn|plug on|killed|banned|not more|not|nor|never|no|don't|dont"
     r"|stop using|nobody \w+ \w+|done with|through with|tired of|sick of|instead|rather than|in (?:place"
     r"|lieu|stead) of|away from|from|off"
-    r"|than|(?:i|we) (?:just |first |always |earlier |once )?(?:said|told you|asked you|meant|mentioned"
-    r"|called)|said about|told you about"
+    r"|than|said about|told you about"
     r"|mentions?|wrong about|note about|remark about|what about|changed my mind about|tried|old:?"
     r"|out:|s/|was on|used|relied on)"
 )
+#: What the person says they had said left, unless it is said again: "I said tox, not nox".
+_SAID = r"(?:i|we) (?:just |first |always |earlier |once )?(?:said|told you|asked you|meant|mentioned|called)"
+_SAID_AGAIN = r"(?!,? (?:and )?(?:not|no|never|don't)\b|[!.]+ (?:not|no|never)\b)"
 _LEFT = (
+    rf"{_SAID}[:,]? ?{_THE}{_T}{_SAID_AGAIN}|"
     rf"{_LEAVES_VERB}[:,]? ?{_THE}{_T}"
     rf"|{_T}(?: (?:days?|era|setup|rule|note|part|thing|support|licen[cs]e|contract|remark|code|stuff))?"
     rf"(?:,? (?:is|was|has been|had been|are|were|got|turned|'s|ran|went|has)|'s)"

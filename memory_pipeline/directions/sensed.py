@@ -56,11 +56,11 @@ def sensed_direction(sentence: Sentence, company: Company, *, corrected: bool) -
     masked = sentence.masked
     if len(masked) > SENTENCE_MAX_CHARS or masked.endswith((":", "：")) or not says_enough(masked):
         return None  # no part of it would be told, however sure its words were
-    if is_asked(sentence):
+    if is_asked(sentence) or company.says_how_to_answer(sentence):
         rest = _beside_the_question(sentence)
         return sensed_direction(rest, company, corrected=corrected) if rest is not None else None
     switched = _switched(masked)
-    if MEANT_TO_BE_BUILT.search(masked) or company.says_how_to_answer(sentence):
+    if MEANT_TO_BE_BUILT.search(masked):
         return None
     insisted = _without_exception(masked) or _insisted_on(masked)
     span = (
