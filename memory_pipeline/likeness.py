@@ -733,7 +733,8 @@ _REASON_BEHIND = re.compile(r",? \b(?:because|since|as) (?!of\b)[^,]+$|[，,]?(?
 #: Circumstances of the telling, not of what is told.
 _OCCASION = re.compile(
     r"(?:if|in case|should) you(?:'re| are)? (?:ever )?(?:wonder|ask|look|need|want|see)\w*[^,:]*[,:]"
-    r"|for the (?:last|\w+th|second|third) time[,:]? |before (?:you|i|we) [^,:]+[,:]|while (?:others|most|some|many)[^,]*,"
+    r"|for the (?:last|\w+th|second|third) time[,:]? |before (?:you|i|we) [^,:]+[,:]|while (?:others"
+    r"|most|some|many)[^,]*,"
     r"|(?:after|following) [^,]+?,? (?=(?:we|the team|i|our)\b)|要[^，,]{1,8}的话[，,]"
 )
 

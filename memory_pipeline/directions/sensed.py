@@ -82,6 +82,7 @@ def sensed_direction(sentence: Sentence, company: Company, *, corrected: bool) -
         return None
     if (
         insisted is None
+        and switched is None
         and (REPORTED.search(clause) or TROUBLE.search(clause) or _is_task(clause))
         and sense(clause) < SURE_BESIDE_A_REQUEST
     ):
