@@ -35,6 +35,15 @@ def change_in(text: str) -> Change | None:
     return None
 
 
+@lru_cache(maxsize=1 << 13)
+def settles_nothing(text: str) -> bool:
+    """Whether a text can't end what another states: it plans, doubts, tells of others, of one time or of what was once.
+
+    Narrower than ``is_unsettled``: a rule may be asked for as a question, or hold under a condition.
+    """
+    return _SETTLES_NOTHING.search(text) is not None
+
+
 def is_unsettled(folded: str) -> bool:
     """Whether a text in lower case asks, plans, wishes, doubts, limits to one time, or tells of others: no change."""
     return _UNSETTLED.search(folded) is not None
@@ -101,4 +110,15 @@ _UNSETTLED = re.compile(
     r"|(?:is|are) also)\b|\b(?:too|as well)$"
     r"|如果|要是|假如|可能|也许|或许|(?<!不)打算|(?<!不)考虑|想要|想换|计划(?!有变)|要不要|是不是"
     r"|是否|吗|呢$|试试|暂时|临时|这[一]?次|别从|不要从|他们|她们|别的项目|将来"
+)
+#: Plans, doubts, others, single times, what was once, and what is used beside another: they end nothing.
+_SETTLES_NOTHING = re.compile(
+    r"\b(?:just|only) this (?:once|time)\b|[就只]这一?次|\b(?:(?:should|shall) we|this time|might"
+    r"|could we|some ?day|plan(?:s|ned|ning)? to"
+    r"|(?:like|love|going|want) to (?:move|switch|migrate|change)|(?:the )?other (?:team|project|repo)s?"
+    r"|another (?:team|project|repo)|used to be|is also"
+    r"|(?:docs?|documentation|readme|articles?|tickets?|logs?|errors?) (?:still )?(?:say|tell|mention)s?"
+    r"(?!.*\bbut\b))\b"
+    r"|\b(?:too|as well)$|要不要|(?<!不)打算|考虑换|这次|别的项目|以前用(?!.*现在)",
+    re.IGNORECASE,
 )

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from memory_pipeline.changes import change_in
+from memory_pipeline.changes import change_in, settles_nothing
 from memory_pipeline.rivals import FAMILY_OF, ONE_OF
 from memory_pipeline.slots import exclude_each_other, settle_one_slot, settled_by
 from memory_pipeline.switches import Switch, switch_in
@@ -167,7 +167,7 @@ def tells_a_switch(text: str) -> bool:
 
 def _lets_stand(text: str, other: str) -> bool:
     """Whether a text settles nothing, or refuses to turn away from what the other is for."""
-    if _settles_nothing(text):
+    if settles_nothing(text):
         return True
     change = _REFUSED_CHANGE.search(text.casefold().replace("’", "'"))
     if change is None:
@@ -176,22 +176,6 @@ def _lets_stand(text: str, other: str) -> bool:
     return _stem(change["kept"]) in words and not _read(change["rest"]).words & words
 
 
-@lru_cache(maxsize=1 << 13)
-def _settles_nothing(text: str) -> bool:
-    return _SETTLES_NOTHING.search(text) is not None
-
-
-#: Plans, doubts, others, single times, what was once, and what is used beside another: they end nothing.
-_SETTLES_NOTHING = re.compile(
-    r"\b(?:just|only) this (?:once|time)\b|[就只]这一?次|\b(?:(?:should|shall) we|this time|might"
-    r"|could we|some ?day|plan(?:s|ned|ning)? to"
-    r"|(?:like|love|going|want) to (?:move|switch|migrate|change)|(?:the )?other (?:team|project|repo)s?"
-    r"|another (?:team|project|repo)|used to be|is also"
-    r"|(?:docs?|documentation|readme|articles?|tickets?|logs?|errors?) (?:still )?(?:say|tell|mention)s?"
-    r"(?!.*\bbut\b))\b"
-    r"|\b(?:too|as well)$|要不要|(?<!不)打算|考虑换|这次|别的项目|以前用(?!.*现在)",
-    re.IGNORECASE,
-)
 _REFUSED_CHANGE = re.compile(
     r"(?:\b(?:don't|dont|do not|never|not to|against) (?:(?:switch|mov|migrat|chang)\w* (?:\w+ )?(?:away )?from"
     r"|(?:replac|swap|trad|drop|exchang)\w*) "
