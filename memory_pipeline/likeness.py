@@ -370,7 +370,8 @@ _CJK_STOP = re.compile(
 def _read(text: str) -> _Reading:
     folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("`", " ")
     if "more" in folded:
-        folded = re.sub(r"\b(?:(no) more|any more)\b", r"\1 anymore", folded)
+        folded = re.sub(r"\bany more\b|\b(no) more(?= \w+ing\b)", r"\1 anymore", folded)
+        folded = re.sub(r"\bno more (\w+)", _no_more, folded)
     folded = _SUBSTITUTED.sub(r"\1 → \2 ", folded)
     if "over" in folded:
         folded = re.sub(r"\bover (to|from)\b", r"\1", folded)  # "moved over to uv" refuses nothing
@@ -434,6 +435,11 @@ def _read(text: str) -> _Reading:
 
 #: What people write who replace a word: "s/tox/nox/g".
 _SUBSTITUTED = re.compile(r"(?<![\w/])s/([^\s/]+)/([^\s/]+?)(?:/g?i?)?(?=[\s,;.!]|$)")
+
+
+def _no_more(match: re.Match[str]) -> str:
+    """Let "no more tox" refuse tox, and "no more questions" nothing."""
+    return f"no {match[1]}" if _stem(match[1]) in FAMILY_OF else match.group()
 
 
 def _forbidden(match: re.Match[str]) -> str:
@@ -995,13 +1001,8 @@ _LEAVES = (
 
 #: "the mysql replica", "kafka topics": not the tool itself is told of.
 _TELLS_OF_A_THING_OF_IT = re.compile(
-    r"§ (?!(?:project|repo|shop|land|one|codebase|house|place|everywhere|only|here|now|please|is"
-    r"|it|because|since|as|for|and"
-    r"|or|but|so|not|dont|never|in|on|at|to|by|from|with|when|whenever|where|over|instead-of|than"
-    r"|we|you|i|that|which|who|like"
-    r"|set|setup|all|always|first|too|pls|thx|thanks|btw|ago|ages|until|unless|except|if|installed"
-    r"|used|the|our|this|these"
-    r"|where|there|though|just|works?|has|it's|its)\b"
-    + "".join(f"|{word}s?\\b" for words in _MEANT_FOR.values() for word in words)
-    + ")[a-z]"
+    r"§ (?:replica|topic|snapshot|script|password|config|configuration|file|migration|host|image|cluster|server|plugin"
+    r"|version|table|schema|cache|job|container|install|command|log|error|hook|build|workspace|lockfile|user|connection|pool"
+    r"|dump|backup|fixture|model|import|export|component|page|rule|setting|endpoint|consumer|producer|event|message"
+    r"|credential|port|url|licen[cs]e|account|instance|node|driver|wrapper|cli|api|docs?)s?\b"
 )

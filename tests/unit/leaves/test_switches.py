@@ -161,3 +161,15 @@ def test_what_merely_tells_of_a_tool_announces_no_change() -> None:
     """There is no word of a change in it."""
     assert not announces_change("tox runs the tests")
     assert switch_in("we use tox for the checks") is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("validation will be done with cerberus", "we use cerberus"),
+        ("the http client question is closed, aiohttp won", "no more questions"),
+    ],
+)
+def test_words_that_only_look_like_leaving_end_nothing(old: str, new: str) -> None:
+    """To be done with a tool is to use it, and no more questions are no more of nothing."""
+    assert not contradicts(old, new)
