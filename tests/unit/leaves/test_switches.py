@@ -64,7 +64,7 @@ while others like invoke, we use tox
 if you wonder about the tool, it's tox
 tox everywhere except in the legacy folder
 we use tox in thsi repo, not invoke
-生产和预发都是 tox，脚本里不要出现 invoke
+线上和测试环境都用 tox，谁也别碰 invoke
 invoke 在线上出过问题，所以我们用 tox
 以后都用 tox
 """
