@@ -24,7 +24,9 @@ class Change(Struct, frozen=True, kw_only=True):
 @lru_cache(maxsize=1 << 12)
 def change_in(text: str) -> Change | None:
     """Return the change of one value that a text announces; None where it announces none, or doesn't name both."""
-    folded = text.casefold()
+    folded = text.casefold().replace("’", "'")
+    if _HAS_VALUE.search(folded) is None or is_unsettled(folded):
+        return None
     for announced in _ANNOUNCED:
         found = announced.search(folded)
         if found is not None and found["old"] != found["new"]:
@@ -33,13 +35,36 @@ def change_in(text: str) -> Change | None:
     return None
 
 
+@lru_cache(maxsize=1 << 13)
+def settles_nothing(text: str) -> bool:
+    """Whether a text can't end what another states: it plans, doubts, tells of others, of one time or of what was once.
+
+    Narrower than ``is_unsettled``: a rule may be asked for as a question, or hold under a condition.
+    """
+    return _SETTLES_NOTHING.search(text) is not None
+
+
+def is_unsettled(folded: str) -> bool:
+    """Whether a text in lower case asks, plans, wishes, doubts, limits to one time, or tells of others: no change."""
+    return _UNSETTLED.search(folded) is not None
+
+
 #: A number, a version, a time, a path: what a rewording would have kept as it is.
 _VALUE = r"(?:[~\w.:@-]*/[\w./:@-]*[\w/]|v?\d[\w.:%-]*(?<![.:]))"
+_COUNT = rf"(?:{_VALUE}|(?:two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|thirty|forty|fifty|sixty)\b)"
+_HAS_VALUE = re.compile(
+    r"[\d/]|\b(?:t(?:wo|hree|en|w?elve|wenty|hirty)|f(?:our|ive|orty|ifty)|s(?:ix|even|ixty)|eight|nine)\b"
+)
+_WENT = (
+    r"(?:is|was|are|were|has been)(?: now| long)? (?:gone|outdated|obsolete|dead|over|wrong|history"
+    r"|void|retired|deprecated)"
+)
 _ANNOUNCED = tuple(
     re.compile(form.format(old=rf"(?P<old>{_VALUE})", new=rf"(?P<new>{_VALUE})"))
     for form in (
         (
-            r"\b(?:moved?|moving|switche?d?|change[ds]?|changing|raised?|lower(?:ed)?|went|bump(?:ed)?|migrated?|upgraded?"
+            r"\b(?:moved?|moving|switche?d?|change[ds]?|changing|raised?|lower(?:ed)?|went|bump(?:ed)?"
+            r"|migrated?|upgraded?"
             r"|downgraded?|renamed?|increased?|reduced?|cut|extended?|shorten(?:ed)?|relocated?|grew|grown|dropped)\b"
             r"(?P<between>[^,;。，]*?) from (?:[a-z]+ )?{old} (?:up |down |over )?to (?:[a-z]+ )?{new}"
         ),
@@ -48,9 +73,52 @@ _ANNOUNCED = tuple(
             r" ?{new}(?: ?了)?"
         ),
     )
+) + tuple(
+    re.compile(form.format(old=rf"(?P<old>{_COUNT})", new=rf"(?P<new>{_COUNT})"))
+    for form in (
+        r"(?P<between>){old} ?(?:->|=>|→|⇒) ?{new}",
+        r"{new}(?P<between>[^,;.。，]*), (?:and )?(?:not|no longer) (?:[a-z]+ ){{0,2}}{old}(?![\w.:/])",
+        rf"{{old}} {_WENT}[,;.] (?P<between>(?:[\w']+ ){{{{0,6}}}}?){{new}}",
+        (
+            r"(?:^|\b)(?:not|no longer|no more|forget|(?:i|we) (?:said|told you)) (?:about )?(?:[a-z]+ ){{0,2}}?{old}"
+            r"(?: any ?more)?(?:,| but) (?P<between>(?:[\w']+ ){{0,6}}?){new}"
+        ),
+        r"(?:不是|不再是|之前说的?) ?{old}[^，,]{{0,4}}[，,](?P<between>)(?:而是|现在|改|应该)*[是成为到用]? ?{new}",
+        r"{new}(?P<between>[^，,]{{0,6}})[，,](?:不是|不再是) ?{old}",
+        r"(?P<between>){old} ?(?:作废|不对|过时了?|不算了?)?[，,]?(?:改|换)(?:成|为|到|用) ?{new}",
+    )
 )
 #: Words that go with any value, or with any change, and don't say what it is the value of.
 _MEASURES = re.compile(
-    r"\b(?:ports?|versions?|limits?|max(?:imum)?|min(?:imum)?|recently|yesterday|today|was|were|got|has|have|been|the|our"
-    r"|we|now|just|actually|as|of|please)\b|版本|现在|刚刚?|已经?|今天|昨天"
+    r"\b(?:ports?|versions?|limits?|max(?:imum)?|min(?:imum)?|recently|yesterday|today|was|were|got"
+    r"|has|have|been|the|our"
+    r"|we|now|just|actually|as|of|please|scratch|forget|correction|sorry|that|wrong)\b|版本|现在|刚刚?|已经?|今天|昨天"
+)
+#: Questions, plans, wishes, conditions, single times, and what others do.
+_UNSETTLED = re.compile(
+    r"[?？]|^(?:is|are|was|were|does|did|do|has|have|why|what (?!i |we )|how|who|where|which|should"
+    r"|shall|would|could|can"
+    r"|may)\b"
+    r"|\b(?:if|unless|maybe|perhaps|might|could|would (?!be)|should we|wonder\w*|consider\w*|thinking|think about"
+    r"|plan(?:s|ned|ning)? (?:to|on)|(?:want|wish|hope|like|love|try|trying|going|about|planning|tempted|supposed) to"
+    r"|some ?day|eventually|one day|at some point|experiment\w*|for now|for the (?:moment|time being)|temporar\w+|until"
+    r"|(?:just|only) (?:this|for)|this (?:time|once|branch|session)|(?:they|their|he|she|his|her"
+    r"|customers?|vendor|upstream)"
+    r"|(?:the )?other (?:team|project|repo|people|company)s?|another (?:team|project|repo|company)"
+    r"|not (?:yet|sure)|stay(?:ed|ing|s)? (?:with|on)|don't switch"
+    r"|do not switch|never (?:switch|move|migrate)|against|refus\w+ to|instead of (?:moving|switching)"
+    r"|(?:is|are) also)\b|\b(?:too|as well)$"
+    r"|如果|要是|假如|可能|也许|或许|(?<!不)打算|(?<!不)考虑|想要|想换|计划(?!有变)|要不要|是不是"
+    r"|是否|吗|呢$|试试|暂时|临时|这[一]?次|别从|不要从|他们|她们|别的项目|将来"
+)
+#: Plans, doubts, others, single times, what was once, and what is used beside another: they end nothing.
+_SETTLES_NOTHING = re.compile(
+    r"\b(?:just|only) this (?:once|time)\b|[就只]这一?次|\b(?:(?:should|shall) we|this time|might"
+    r"|could we|some ?day|plan(?:s|ned|ning)? to"
+    r"|(?:like|love|going|want) to (?:move|switch|migrate|change)|(?:the )?other (?:team|project|repo)s?"
+    r"|another (?:team|project|repo)|used to be|is also"
+    r"|(?:docs?|documentation|readme|articles?|tickets?|logs?|errors?) (?:still )?(?:say|tell|mention)s?"
+    r"(?!.*\bbut\b))\b"
+    r"|\b(?:too|as well)$|要不要|(?<!不)打算|考虑换|这次|别的项目|以前用(?!.*现在)",
+    re.IGNORECASE,
 )

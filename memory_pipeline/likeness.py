@@ -13,9 +13,10 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from memory_pipeline.changes import change_in
+from memory_pipeline.changes import change_in, settles_nothing
 from memory_pipeline.rivals import FAMILY_OF, ONE_OF
 from memory_pipeline.slots import exclude_each_other, settle_one_slot, settled_by
+from memory_pipeline.switches import Switch, switch_in
 from memory_pipeline.values import value_told
 
 
@@ -137,7 +138,7 @@ def contradicts(a: str, b: str) -> bool:
         return exclude_each_other(a, b)  # the slot knows: "never answer in German" and "never in French" both hold
     one, other = _choice_in(a), _choice_in(b)
     if one is not None and other is not None and one.family == other.family:
-        return one.chosen != other.chosen
+        return _leave_each_other(one, other)
     if _turns_away_from(one, b) or _turns_away_from(other, a):
         return True
     if _announces_the_end(a, second) or _announces_the_end(b, first) or _values_anew(a, b):
@@ -154,7 +155,7 @@ def choose_otherwise(a: str, b: str) -> bool:
         return False
     one, other = _choice_in(a), _choice_in(b)
     if one is not None and other is not None and one.family == other.family:
-        return one.chosen != other.chosen
+        return _leave_each_other(one, other)
     return _turns_away_from(one, b) or _turns_away_from(other, a)
 
 
@@ -165,8 +166,8 @@ def tells_a_switch(text: str) -> bool:
 
 
 def _lets_stand(text: str, other: str) -> bool:
-    """Whether a text tells of one time alone, or refuses to turn away from what the other is for."""
-    if _THIS_ONCE.search(text):
+    """Whether a text settles nothing, or refuses to turn away from what the other is for."""
+    if settles_nothing(text):
         return True
     change = _REFUSED_CHANGE.search(text.casefold().replace("’", "'"))
     if change is None:
@@ -175,9 +176,9 @@ def _lets_stand(text: str, other: str) -> bool:
     return _stem(change["kept"]) in words and not _read(change["rest"]).words & words
 
 
-_THIS_ONCE = re.compile(r"\b(?:just|only) this (?:once|time)\b|[就只]这一?次", re.IGNORECASE)
 _REFUSED_CHANGE = re.compile(
-    r"(?:\b(?:don't|dont|do not|never|not to|against) (?:switch|mov|migrat|chang)\w* (?:\w+ )?(?:away )?from "
+    r"(?:\b(?:don't|dont|do not|never|not to|against) (?:(?:switch|mov|migrat|chang)\w* (?:\w+ )?(?:away )?from"
+    r"|(?:replac|swap|trad|drop|exchang)\w*) "
     r"|(?:别|不要|不用)从 ?)(?P<kept>[\w.-]+?)(?: |换|改|迁|切|$)(?P<rest>.*)"
 )
 
@@ -352,7 +353,7 @@ _CJK_PLACE = re.compile(
     r"(?![端台缀者续果期进景间候])"
 )
 _CJK_NEGATION = re.compile(
-    r"永远不要?|绝对?不要?|千万(?:不要|别)|不要再?|不再|别再?|禁止|严禁|避免|切忌|杜绝|弃用"
+    r"永远不要?|绝对?不要?|千万(?:不要|别)|不要再?|不再|别(?!的)再?|禁止|严禁|避免|切忌|杜绝|弃用"
     r"|不许|不准|不得|不能|不用|不使用|不可以?|不允许|不需要?|不必|无需|不应[该当]?|不该|不会|没有"
     r"|而不是|不是|切勿|请勿|勿"
 )
@@ -368,6 +369,10 @@ _CJK_STOP = re.compile(
 @lru_cache(maxsize=1 << 14)
 def _read(text: str) -> _Reading:
     folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("`", " ")
+    if "more" in folded:
+        folded = re.sub(r"\bany more\b|\b(no) more(?= \w+ing\b)", r"\1 anymore", folded)
+        folded = re.sub(r"\bno more (\w+)", _no_more, folded)
+    folded = _SUBSTITUTED.sub(r"\1 → \2 ", folded)
     if "over" in folded:
         folded = re.sub(r"\bover (to|from)\b", r"\1", folded)  # "moved over to uv" refuses nothing
         folded = re.sub(r"\b(are|is|was|were) over\b", r"\1 ended", folded)  # nor does "the days of npm are over"
@@ -426,6 +431,15 @@ def _read(text: str) -> _Reading:
         negates=negates,
         bounds=_BOUND.search(plain) is not None,
     )
+
+
+#: What people write who replace a word: "s/tox/nox/g".
+_SUBSTITUTED = re.compile(r"(?<![\w/])s/([^\s/]+)/([^\s/]+?)(?:/g?i?)?(?=[\s,;.!]|$)")
+
+
+def _no_more(match: re.Match[str]) -> str:
+    """Let "no more tox" refuse tox, and "no more questions" nothing."""
+    return f"no {match[1]}" if _stem(match[1]) in FAMILY_OF else match.group()
 
 
 def _forbidden(match: re.Match[str]) -> str:
@@ -504,6 +518,8 @@ def _is_turned_round(first: _Reading, second: _Reading) -> bool:
     """One refuses what the other asks, and neither is about much else."""
     if _takes_the_place(first, second) or _takes_the_place(second, first):
         return True
+    if _gives_up_altogether(first, second) or _gives_up_altogether(second, first):
+        return True
     if first.place != second.place:
         return False
     if first.words and first.words == second.words and first.negates != second.negates:
@@ -515,6 +531,15 @@ def _is_turned_round(first: _Reading, second: _Reading) -> bool:
     return turned in stated or len(turned) * 3 >= len(stated[0] | stated[1]) * 2
 
 
+def _gives_up_altogether(new: _Reading, old: _Reading) -> bool:
+    """One says that what the other asks for is not done any more, wherever it was done: "no squashing any more"."""
+    is_all = bool(new.refused) and new.refused == old.asked and not new.asked and not new.place
+    return is_all and _NOT_ANY_MORE.search(new.plain) is not None
+
+
+_NOT_ANY_MORE = re.compile(r"\b(?:no longer|anymore)\b|不再")
+
+
 def _takes_the_place(new: _Reading, old: _Reading) -> bool:
     """One names a value in the place of another ("pnpm, not npm"), and the other asks for just that other value."""
     dropped = new.refused & old.asked
@@ -524,18 +549,19 @@ def _takes_the_place(new: _Reading, old: _Reading) -> bool:
         return False
     if any(_stem(word) not in _WHAT_TOOLS_DO for word in new.place ^ old.place):
         return False
-    if old.asked - dropped <= new.asked:
+    if old.asked - dropped - _MEASURED <= new.asked:
         return True  # nothing else is said
     family = {FAMILY_OF.get(word) for word in dropped}
     return None not in family and {FAMILY_OF.get(word) for word in new.asked} == family
 
 
 #: Whoever says so tells of a change, and not merely of two things of which one is better.
-_BY_NOW = re.compile(r"\b(?:now|no longer|anymore|any more)\b|现在|不再|改")
+_BY_NOW = re.compile(r"\b(?:now|no longer|anymore|instead-of|correction|scratch)\b|现在|不再|改")
+_MEASURED = frozenset({"port", "version", "limit"})
 
 #: Circumstances that a tool brings with it: "use npm for packages and scripts" is "use npm".
 _BROUGHT_ALONG = """
-packages scripts dependencies installing builds tests linting formatting code python javascript
+packages scripts dependencies installing builds tests linting formatting code python javascript indentation
 """
 _WHAT_TOOLS_DO = frozenset(map(_stem, _BROUGHT_ALONG.split()))
 
@@ -640,12 +666,67 @@ class _Choice(Struct, frozen=True, kw_only=True):
     family: str
     chosen: frozenset[str]  # more than one where the words don't tell which of them gives way
     left: frozenset[str]  # what it turns away from
+    is_announced: bool  # as something that changed
+
+
+def _leave_each_other(one: _Choice, other: _Choice) -> bool:
+    """Whether two choices between the same tools can't both hold; one may only say what is not used any more."""
+    if one.chosen and other.chosen:
+        return one.chosen != other.chosen
+    return bool(one.chosen & other.left or other.chosen & one.left)
 
 
 @lru_cache(maxsize=4096)
 def _choice_in(text: str) -> _Choice | None:
     """What a statement chooses, when that is all it says but for what was said in the same breath before it."""
-    return None if code_in(text) else _chosen(_read(_from_the_choice_on(text)))
+    if not code_in(text) <= KNOWN_TOOLS:
+        return None
+    text = _last_said(text)
+    switch = switch_in(text) or switch_in(_from_the_choice_on(text))
+    if switch is None or not (switch.left and switch.entered):
+        text = _without_reasons(text)
+    said = _from_the_choice_on(_anywhere(text.casefold()))
+    return _chosen(said, _read(said), switch)
+
+
+def _last_said(text: str) -> str:
+    """A text without what was said of something else in the same breath before it, be it of a tool of another use."""
+    text = _behind(text, _BREAK)
+    if len({FAMILY_OF[word] for word in _read(text).words if FAMILY_OF.get(word) in ONE_OF}) > 1:
+        for joint in reversed([*_BREAK.finditer(text)]):
+            if any(FAMILY_OF.get(word) in ONE_OF for word in _read(text[joint.end() :]).words):
+                return text[joint.end() :]
+    return text
+
+
+def _without_reasons(text: str) -> str:
+    """A text without what it gives as the reason, or as the occasion: neither limits where it holds."""
+    text = _last_said(text.casefold())
+    for occasion in (_REASON_BEFORE, _REASON_AT_HEAD, _OCCASION):
+        found = occasion.match(text)
+        if found is not None and _asks_for_a_tool(text[found.end() :]):
+            text = text[found.end() :]
+    found = _REASON_BEHIND.search(text)
+    return text[: found.start()] if found is not None and _asks_for_a_tool(text[: found.start()]) else text
+
+
+def _asks_for_a_tool(text: str) -> bool:
+    return any(FAMILY_OF.get(word) in ONE_OF for word in _read(text).asked)
+
+
+_REASON_BEFORE = re.compile(
+    r".*(?:[,;]? \b(?:hence|therefore|thus|that's (?:the reason )?why|which is why|and so|so)\b|[,，；]?(?:所以"
+    r"|因此|于是|故))"
+)
+_REASON_AT_HEAD = re.compile(r"(?:since|because|as|given that|now that) [^,]+,|(?:因为|由于|考虑到|鉴于)[^，,]+[，,]")
+_REASON_BEHIND = re.compile(r",? \b(?:because|since|as) (?!of\b)[^,]+$|[，,]?(?:因为|毕竟)[^，,]+$")
+#: Circumstances of the telling, not of what is told.
+_OCCASION = re.compile(
+    r"(?:if|in case|should) you(?:'re| are)? (?:ever )?(?:wonder|ask|look|need|want|see)\w*[^,:]*[,:]"
+    r"|for the (?:last|\w+th|second|third) time[,:]? |before (?:you|i|we) [^,:]+[,:]|while (?:others"
+    r"|most|some|many)[^,]*,"
+    r"|(?:after|following) [^,]+?,? (?=(?:we|the team|i|our)\b)|要[^，,]{1,8}的话[，,]"
+)
 
 
 def _from_the_choice_on(text: str) -> str:
@@ -678,48 +759,91 @@ _LIMITS = re.compile(
 )
 
 
-def _chosen(reading: _Reading) -> _Choice | None:
-    """What a statement chooses, when that is all it says: its other words are few, and none limits where it holds."""
+def _chosen(said: str, reading: _Reading, switch: Switch | None) -> _Choice | None:
+    """What a statement chooses, when that is all it says: its other words are few, and none limits where it holds.
+
+    Who announces a switch may say more, and tell of the occasion.
+    """
     tools = frozenset(word for word in reading.words if FAMILY_OF.get(word) in ONE_OF)
     families = {FAMILY_OF[word] for word in tools}
     meant = frozenset(word for family in families for word in _MEANT_FOR.get(family, ()))
-    gives_way = _matching(_LEAVES, reading.plain, tools)
     # "instead of npm we have bun"
     refused = frozenset() if reading.plain.startswith("instead-of") else reading.refused
-    if len(families) != 1 or tools <= refused or _SOMEWHERE.search(reading.plain):
+    if len(families) != 1 or _SOMEWHERE.search(reading.plain):
+        return None
+    if switch is not None:
+        return _announced(reading, switch, tools)
+    if tools <= refused or (len(tools) == 1 and _TELLS_OF_A_THING_OF_IT.search(_marked(said, tools))):
         return None
     # "whenever you'd take npm, take pnpm"
     replaces = _WHENEVER.search(reading.plain) and tools & reading.place and tools & reading.asked
     if not replaces and any(_stem(word) not in _ANYWHERE for word in reading.place - tools - meant):
         return None
-    others = [
-        word
-        for word in reading.words - tools - reading.place - meant
-        if word not in _SAID_OF_CHOICES and not _CJK.match(word)
-    ]
-    if len(others) > _MOST_OTHER_WORDS or any(map(_is_exact, others)):
+    if _says_much_more(reading, tools | reading.place | meant, _MOST_OTHER_WORDS):
         return None
+    gives_way = _matching(_LEAVES, reading.plain, tools)
     left = (refused & tools) or (replaces and tools & reading.place) or gives_way
     chosen = (tools - left) or tools
     if len(chosen) > 1:
         chosen = _matching(_ENTERS, reading.plain, chosen) or chosen
-    return _Choice(family=families.pop(), chosen=chosen, left=tools - chosen)
+    return _Choice(family=families.pop(), chosen=chosen, left=tools - chosen, is_announced=False)
+
+
+def _announced(reading: _Reading, switch: Switch, tools: frozenset[str]) -> _Choice | None:
+    if _holds_in_a_part(reading) or _says_much_more(reading, tools | reading.place, _MOST_WORDS_OF_A_SWITCH):
+        return None
+    left = switch.left & tools
+    chosen = switch.entered & tools or tools - left
+    return _Choice(family=switch.family, chosen=chosen, left=left or tools - chosen, is_announced=True)
+
+
+def _says_much_more(reading: _Reading, known: frozenset[str], most: int) -> bool:
+    others = [
+        word
+        for word in reading.words - known
+        if word not in _SAID_OF_CHOICES and not _CJK.match(word) and FAMILY_OF.get(word) != "weekday"
+    ]
+    return len(others) > most or any(map(_is_exact, others))
+
+
+def _holds_in_a_part(reading: _Reading) -> bool:
+    """Whether a part of a project is named, or a file as the circumstances."""
+    return bool(reading.words & _BESIDE_THE_CODE) or any(
+        word in _PARTS or "/" in word or "." in word for word in reading.place
+    )
+
+
+_BESIDE_THE_CODE = frozenset(
+    map(_stem, ["legacy", "demo", "demos", "prototype", "docs", "documentation", "examples", "samples"])
+)
+_PARTS_WORDS = """
+folder directory module service services app apps frontend
+backend cli client server branch notebook migration migrations benchmark benchmarks subproject submodule plugin
+"""
+_PARTS = frozenset(map(_stem, _PARTS_WORDS.split()))
 
 
 def _turns_away_from(choice: _Choice | None, text: str) -> bool:
     """Whether a choice gives up what another statement is for, however much that says around it.
 
-    It must be about tools of that one use alone, hold anywhere, and not name what comes instead.
+    It must be about tools of that one use alone, hold anywhere, and not name what comes instead. A change that does
+    not name the old gives up whatever was in its place, where that is all the other statement is about.
     """
-    if choice is None or not choice.left or len(choice.chosen) > 1 or code_in(text):
+    if choice is None or len(choice.chosen) > 1 or not code_in(text) <= KNOWN_TOOLS:
         return False
-    told = _read(_IN_THIS_PROJECT.sub(" ", _BUT_FOR.sub("", text.casefold())))
+    if not choice.left and not choice.is_announced:
+        return False
+    said = _anywhere(_BUT_FOR.sub("", _without_reasons(text)))
+    said = _without_others(said, choice)
+    told = _read(said)
     tools = frozenset(word for word in told.words if FAMILY_OF.get(word) in ONE_OF)
     if {FAMILY_OF[word] for word in tools} != {choice.family} or tools & choice.chosen:
         return False
     # Of two that are both read as refused one is meant; a person who uses neither says so otherwise.
     refused = told.refused if tools - told.refused or len(tools) == 1 else frozenset()
-    if not (tools & choice.left) - refused or _SOMEWHERE.search(told.plain):
+    if not (tools & (choice.left or tools)) - refused or _SOMEWHERE.search(told.plain):
+        return False
+    if not choice.left and len(tools) == 1 and _TELLS_OF_A_THING_OF_IT.search(_marked(said, tools)):
         return False
     # "whenever it's npm or pnpm, take pnpm"
     chooses = bool(told.place & tools and told.asked & tools) or len(told.place & tools) > 1
@@ -729,12 +853,51 @@ def _turns_away_from(choice: _Choice | None, text: str) -> bool:
     return len(others) <= _MOST_WORDS_AROUND and not any(map(_is_exact, others))
 
 
-_IN_THIS_PROJECT = re.compile(r"\b(?:for|in|on) (?:this|our) (?:\w+ )?(?:repo(?:sitory)?|project|codebase)\b")
+def _without_others(said: str, choice: _Choice) -> str:
+    """A text without the clauses that name only tools beside those that are given up: one tried before, one refused."""
+    kept = []
+    for clause in _CLAUSE.split(said):
+        reading = _read(clause)
+        tools = {word for word in reading.words if FAMILY_OF.get(word) == choice.family}
+        meant = tools & (choice.left | choice.chosen) if choice.left else tools - reading.refused
+        if not tools or meant or len(tools) > 1:
+            kept.append(clause)
+    return ", ".join(kept)
+
+
+_CLAUSE = re.compile(r"[,;](?=\s)|[，；。]|\s[-–—]\s")
+
+
+def _marked(said: str, tools: frozenset[str]) -> str:
+    return re.sub("|".join(map(re.escape, sorted(tools))), "§", said)
+
+
+def _anywhere(said: str) -> str:
+    """A text without places that are the whole project, or all there are: "in prod and staging", 线上线下都."""
+    return _ALL_PLACES.sub(" ", _IN_THIS_PROJECT.sub(" ", said))
+
+
+_ENVIRONMENT = (
+    r"(?:production|prod|staging|dev(?:elopment)?|ci|tests?|locally|local|frontend|backend"
+    r"|linux|macos|windows)"
+)
+_ZH_ENVIRONMENT = "(?:生产|预发|线上|线下|测试|开发|本地|前端|后端)(?:环境)?"
+_ALL_PLACES = re.compile(
+    rf"\b(?:both )?(?:in |on )?{_ENVIRONMENT}(?:, (?:in |on )?{_ENVIRONMENT})* (?:and|as well as) (?:in "
+    rf"|on )?{_ENVIRONMENT}\b"
+    rf"|(?:{_ZH_ENVIRONMENT}[和、与跟及]?)*{_ZH_ENVIRONMENT}[和、与跟及]?{_ZH_ENVIRONMENT}(?=[^，,]{{0,3}}(?:都"
+    rf"|全|统一|一律))"
+    r"|前后端(?=[^，,]{0,3}(?:都|全|统一|一律))"
+)
+_IN_THIS_PROJECT = re.compile(
+    r"\b(?:for|in|on) (?:this|thsi|tihs|our|the|teh) (?:\w+ )?(?:repo(?:sitory)?|project|codebase)\b"
+)
 _BUT_FOR = re.compile(
     r"除了[^，,]{1,12}[，,]|\b(?:except|apart from|but for|other than|(?:everything|all) but) [^,]*(?:, which [^,]*)?"
 )
 #: A longer statement says more than which tool is used: that must not be lost with it.
 _MOST_WORDS_AROUND = 10
+_MOST_WORDS_OF_A_SWITCH = 14
 _WHENEVER = re.compile(r"\b(?:when|whenever|where|wherever|if)\b")
 _SOMEWHERE = re.compile(
     r"测试|线上|生产|前端|后端|脚本|本地|开发环境|服务里|模块"
@@ -833,4 +996,13 @@ _LEAVES = (
     r"|(?:已经?)?(?:下线|废弃|停用|退役|被换|不再)|不 ?support|(?:已经 ?)?deprecated|(?:太|不)\S{{1,3}}，"
     r"|(?:全)?换成|换掉|(?:已经?|都|全部?|这周|昨晚|正式)*(?:[切迁]到|迁移到|切换到|退役)"
     r"|(?:的?代码)? ?(?:都)? ?会 ?(?:remove|删|移除|去掉))"
+)
+
+
+#: "the mysql replica", "kafka topics": not the tool itself is told of.
+_TELLS_OF_A_THING_OF_IT = re.compile(
+    r"§ (?:replica|topic|snapshot|script|password|config|configuration|file|migration|host|image|cluster|server|plugin"
+    r"|version|table|schema|cache|job|container|install|command|log|error|hook|build|workspace|lockfile|user|connection|pool"
+    r"|dump|backup|fixture|model|import|export|component|page|rule|setting|endpoint|consumer|producer|event|message"
+    r"|credential|port|url|licen[cs]e|account|instance|node|driver|wrapper|cli|api|docs?)s?\b"
 )

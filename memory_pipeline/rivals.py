@@ -60,6 +60,11 @@ def names_rivals(folded: str) -> bool:
     return len({FAMILY_OF[name] for name in named}) < len(named)
 
 
+def named_tools(folded: str) -> tuple[str, ...]:
+    """Return the tools in a text in lower case of which a project uses one, each once, in their order."""
+    return tuple(dict.fromkeys(name for name in _NAME.findall(folded) if FAMILY_OF.get(name) in ONE_OF))
+
+
 def names_a_tool(folded: str) -> bool:
     """Whether a text in lower case names a tool of which a project uses one."""
     return any(FAMILY_OF.get(name) in ONE_OF for name in _NAME.findall(folded))

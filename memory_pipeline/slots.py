@@ -58,8 +58,9 @@ def settled_by(text: str) -> Settling | None:
 _BEFORE = re.compile(
     r"(?:please|always|from now on|going forward|henceforth|remember(?: to| that)?|make sure(?: to| that you)?"
     r"|be sure to|(?:you|we) (?:should|must|need to|have to)|i(?:'d| would)? (?:like|want|prefer)(?: you)? to"
-    r"|i want you to|in this (?:project|repo|repository)|here|请|以后|今后|从现在(?:起|开始)|始终|总是|一律|务必"
-    r"|必须|记住|记得|我们|都|要)[\s,，:：]*"
+    r"|i want you to|in this (?:project|repo|repository)|here"
+    r"|(?:no more|forget|scratch|correction|i told you|i said)\b[\w ]{0,24}[,:]"
+    r"|请|以后|今后|从现在(?:起|开始)|始终|总是|一律|务必|必须|记住|记得|我们|都|要)[\s,，:：]*"
 )
 _BEHIND = re.compile(
     r"[\s,，]*(?:please|always|from now on|going forward|by default|everywhere|here|in this (?:project|repo)|吧)$"
@@ -229,6 +230,7 @@ def _version_forms() -> Iterator[str]:
         f" {versioned}"
     )
     yield f"(?:we're|this project is|the project (?:is|runs)) on {versioned}"
+    yield f"{versioned} is what we (?:use|target|run|support|build (?:on|with|for))"
     yield f"(?:we )?(?:upgraded|moved|switched|migrated) from (?:[a-z]+ )?v?\\d[\\d.]* to {versioned}"
     yield f"(?:{_ZH_USE}的?是?|跑在|升级?到了?|换成|改成) ?{_VERSIONED} ?{_VERSION}(?: ?版本?)?(?: ?了)?"
     yield (

@@ -56,7 +56,12 @@ def _is_of_one_occasion(about: str) -> bool:
 _HERE = "§"
 
 #: No value is without one of these, and most statements have none: they are not looked at further.
-_HINT = re.compile(r"\d|days?\b|\bnoon\b|ly\b|\b(?:every|once)\b|[周每隔点期拜一二两三四五六七八九十]")
+_DUTIES = "(?:owns|reviews|approves|maintains|merges|handles|leads|signs off)"
+_ZH_DUTIES = "(?:审核|审批|负责|合并|维护|处理|批准|把关)"
+_HINT = re.compile(
+    rf"{_DUTIES}|{_ZH_DUTIES}"
+    r"|\d|days?\b|\bnoon\b|ly\b|\b(?:every|once)\b|[周每隔点期拜一二两三四五六七八九十]"
+)
 #: Doubts, questions, wishes, refusals, circumstances, what holds for a while or beside another, others' things.
 _UNCERTAIN = re.compile(
     r"[?§]|\b(?:if|unless|until|except|only|not|never|no|don'?t|isn'?t|aren'?t|won'?t|can|could|may|might|would|or"
@@ -66,7 +71,8 @@ _UNCERTAIN = re.compile(
     r"|this (?:time|once|run|test|build|branch|session|task|case)"
     r"|(?:want(?:s|ed)?|plan(?:s|ned|ning)?|hop(?:e[sd]?|ing)|intend(?:s|ed)?|try|tr(?:ies|ied|ying)) to)\b"
     r"|^(?:is|are|was|were|does|did|has|why|what|how|who|where|which|should|shall|will)\b|(?<!^)\balso\b"
-    r"|如果|要是|假如|除非|除了|不|别|没|只有|只在|吗|呢|或|可能|也许|大概|至少|最多|最少|超过|少于|之前|之后|的时候|他们"
+    r"|如果|要是|假如|除非|除了|不|别|没|只有|只在|吗|呢|或|可能|也许|大概|至少|最多|最少|超过|少于"
+    r"|之前|之后|的时候|他们"
 )
 
 # --- values ----------------------------------------------------------------------------------------------------------
@@ -105,6 +111,12 @@ _COUNTED = {
     "replicas": "replicas|instances|workers|nodes|个?(?:副本|实例)",
     "percent": "%|percent|per cent",
 }
+#: Who or what has a duty and is no person that another may take it over from.
+_NOBODY_KNOWN = (
+    r"(?:we|i|you|it|he|she|they|everyone|everybody|nobody|someone|who|that|this|which|ci|bot|team"
+    r"|code|repo|module|service"
+    r"|server|worker|api|client|app|script|function|class)\b"
+)
 _NOT_AMONG_LETTERS = r"(?![a-z0-9])"
 #: Behind these a weekday is that of one week.
 _ANY_WEEK = r"(?<!this )(?<!next )(?<!last )(?<!coming )"
@@ -196,6 +208,14 @@ _SORTS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]], ...] 
         ),
         lambda found: f"{_plain_number(found['number'])} a {found['per']}",
     ),
+    (
+        "person",
+        re.compile(
+            rf"^(?:now |from now on |as of today )?(?!{_NOBODY_KNOWN})(?P<value>[a-z]{{2,}})(?= (?:now )?{_DUTIES}\b)"
+            rf"|由(?P<zh>[\u4e00-\u9fff]{{2,3}}|[a-z]+)(?={_ZH_DUTIES})"
+        ),
+        lambda found: found["value"] or found["zh"],
+    ),
     ("duration", re.compile(_number_with(list(_SECONDS.values()))), _measured(_SECONDS)),
     ("size", re.compile(_number_with(list(_BYTES.values()))), _measured(_BYTES)),
     *(
@@ -235,7 +255,7 @@ _MOVES = re.compile(
     r"|bump(?:s|ed|ing)?|postpon(?:e[sd]?|ing)|push(?:es|ed|ing)?|reschedul(?:e[sd]?|ing)|brought|bring|drop(?:s|ped)?"
     r"|rises?|rose|grew|grows?|set)\b"
     rf"(?P<between>(?: [\w'-]+){{0,4}}?) {_WAY}(?:on ?)?to (?:the )?(?:on )?(?={_HERE})"
-    r"|(?:已经?|刚刚?)?(?:改|换|挪|移|调|推迟|提前|顺延|延长|缩短|提高|降低|提|升|降|减|增加?)"
+    r"|(?:已经?|刚刚?)?(?:改|换|挪|(?<!迁)移|调|推迟|提前|顺延|延长|缩短|提高|降低|提|升|降|减|增加?)"
     rf"(?:到|至|成|为|在)?了? ?(?={_HERE})"
 )
 #: What goes with any value, and doesn't say what it is the value of.
@@ -243,7 +263,8 @@ _WITH_VALUES = re.compile(
     rf"{_HERE}|\b(?:we|our|it's|its|is|are|was|were|been|be|on|at|in|to|by|of|for|every|each|set|held|scheduled|due"
     r"|planned|always|usually|please|also|just|happens?|takes? place|goes|go|out|ships?|starts?|starting|runs?|running"
     r"|listens?|served?|serves|days?|times?|o'clock|sharp|hi|hey|ok|so|fyi|btw|everyone|all|folks)\b|'ve\b"
-    r"|[,;:，；：、。]|我们|咱们|大家|时间|日期|安排|一般|通常|固定|统一|都|在|定在?|放在|排在|进行|举行|召开|开始|运行|跑"
+    r"|[,;:，；：、。]|我们|咱们|大家|时间|日期|安排|一般|通常|固定|统一|都|在|定在?|放在|排在|进行"
+    r"|举行|召开|开始|运行|跑"
     r"|是|为|了|的|到|至|于|另外|对了|一次"
 )
 _WAYS = (

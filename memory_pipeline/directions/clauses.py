@@ -40,7 +40,8 @@ def is_question(clause: str) -> bool:
 
 
 _QUESTION_WORDS = Lazy(
-    r"^(?:which|what|who|whose|where|how) (?!i (?:want|need|like)|matters|we (?:want|need))"
+    r"^(?:which|what|who|whose|where|how) "
+    r"(?!(?:i|we) (?:want|need|like|said|told|asked|wrote|mentioned)|matters|we (?:want|need))"
     r"|(?:什么|怎么|为何|哪[里个些儿]?|来着|多少|几个|如何)$|^(?:我们|你们?)?为(?:什么|啥|何)"
     r"|(?<!不管)(?<!无论)(?<!不论)(?<!没)(?<!有)什么(?!都|也|时候都)|(?:是不是|要不要|能不能|有没有|还是.{1,14}[好呢])$"
     r"|^一般怎么"

@@ -42,7 +42,7 @@ class Company:
         """Whether a sentence says how the question right before it is to be answered: "opinions only, no code"."""
         if _FORMAT_OF_ANSWER.match(sentence.masked) is None:
             return False
-        index = next(number for number, each in enumerate(self.sentences) if each is sentence)
+        index = next((number for number, each in enumerate(self.sentences) if each is sentence), 0)
         return index > 0 and self.sentences[index - 1].question
 
     def specifies(self, sentence: Sentence) -> bool:

@@ -141,7 +141,8 @@ def _known(sentence: Sentence, company: Company, before: Sentence | None, *, cor
     if marked and not company.specifies(sentence):
         return [with_first_half(marked[0], sentence, company)] if len(marked) == 1 else marked
     held = None
-    if before is not None and (CONFIRMS.match(sentence.masked) or IS_CUSTOM.match(sentence.masked)):
+    holds = CONFIRMS.match(sentence.masked) or IS_CUSTOM.match(sentence.masked)
+    if before is not None and (holds or (before.question and _KEEPS_HAPPENING.match(sentence.masked))):
         held = confirmed(before, custom=IS_CUSTOM.match(sentence.masked) is not None)
     if held is not None:
         return [held]
@@ -149,5 +150,14 @@ def _known(sentence: Sentence, company: Company, before: Sentence | None, *, cor
     return [with_first_half(plain, sentence, company)] if plain else []
 
 
+#: Says of what was politely asked for right before that it is needed again and again: "it happens every time".
+_KEEPS_HAPPENING = Lazy(
+    r"(?:because |since )?(?:it|this|that) (?:keeps happening|happens (?:each"
+    r"|every) (?:single )?time)\b"
+)
+
 #: Says nothing without what it points at.
-_POINTS_ONLY = Lazy(r"(?:let's )?(?:do|keep|make|use) (?:it|this|that) (?:that|this) way\b|(?:must|should) not\b")
+_POINTS_ONLY = Lazy(
+    r"(?:let's )?(?:do|keep|make|use) (?:it|this|that) (?:that|this) way\b|(?:must"
+    r"|should) not\b|(?:没有|无一|绝无)例外$"
+)

@@ -150,20 +150,21 @@ UNSURE = Lazy(
 )
 ASKS = Lazy(
     r"(?:why(?! (?:do|are|did) you (?:keep|always|still)\b[^,]*,)|what(?! i (?:really )?(?:don't|do not|never"
-    r"|want|need|like))|how(?! (?:often|many times)\b[^,]*,)|where|who|whose|which"
+    r"|want|need|like|said|told|asked|wrote|mentioned))|how(?! (?:often|many times)\b[^,]*,)|where|who|whose|which"
     r"|is(?! (?:better|not possible|forbid\w+|not allowed|important|necessary|easier|good if|prohibited))"
     r"|are|was|were|does|did|has|had|isn't|aren't|don't you|doesn't|didn't"
     r"|do (?:you|we|i|they)|have (?:you|we|i)|should (?:i|we|it|you)|shall (?:i|we)|(?:can|could|may) i(?! ask you to)"
     r"|would it"
-    r"|am i|any idea|i wonder)\b|(?:为什么|为啥|怎么(?!又)|什么|是否|能否|有没有|哪|谁|难道|[他她][们]?[说让]"
+    r"|am i|any idea|i wonder)\b|(?:为什么|为啥|怎么(?!又)|什么|是否|能否|有没有|哪|谁(?![都也])|难道|[他她][们]?[说让]"
     r"|有人说|你还?记得|你(?:总是|老是|又|每次都))"
 )
 POLITE_REQUEST = Lazy(
-    r"(?:(?:please|hey|hi+|hello|and|also|ok|okay|so|btw|by the way|oh|ah+|thx|thanks|but|yes|great|cool"
+    r"(?:(?:please|hey|hi+|hello|um+|uh+|and|also|ok|okay|so|btw|by the way|oh|ah+|thx|thanks|but|yes|great|cool"
     r"|sorry|anyway"
     r"|one more thing|quick one)[,!:]? )*(?:(?:can|could|would|will) (?:you|we) |is it (?:ok|okay|possible"
     r"|fine|alright)"
-    r" (?:if you|that you|for you to|to) |(?:may|can|could) i ask you to )(?:please |maybe |kindly |also |just )*"
+    r" (?:if you|that you|for you to|to) |(?:may|can|could) i ask you to )"
+    r"(?:please |maybe |kindly |also |just |pretty )*"
 )
 
 # Each is matched where a clause may begin. The order is that of how much they say.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from msgspec.structs import replace
 
@@ -24,6 +25,7 @@ from memory_pipeline.directions.statement import Direction, says_enough, state
 from memory_pipeline.directions.words import Sentence
 from memory_pipeline.records import EntryKind
 from memory_pipeline.rivals import names_a_tool, names_rivals
+from memory_pipeline.switches import switch_in
 
 #: How sure it must be that a clause lasts. Chosen by cross-validation: see benchmarks/README.md.
 SURE = -0.2
@@ -36,6 +38,8 @@ SURE_OF_A_TOOL = -0.5
 SURE_OF_RIVALS = -0.8
 #: How sure it must be of words that make no sentence.
 SURE_OF_A_FRAGMENT = 0.65
+#: The same for trouble that is told beside a request.
+SURE_OF_TROUBLE = 0.45
 #: How sure it must be that a clause does not last, for what a pattern found not to count; and where it has such a word
 #: as "every".
 SURE_NOT = -0.8
@@ -52,25 +56,36 @@ def sensed_direction(sentence: Sentence, company: Company, *, corrected: bool) -
     masked = sentence.masked
     if len(masked) > SENTENCE_MAX_CHARS or masked.endswith((":", "：")) or not says_enough(masked):
         return None  # no part of it would be told, however sure its words were
-    if is_asked(sentence):
+    if is_asked(sentence) or company.says_how_to_answer(sentence):
+        rest = _beside_the_question(sentence)
+        return sensed_direction(rest, company, corrected=corrected) if rest is not None else None
+    switched = _switched(masked)
+    if MEANT_TO_BE_BUILT.search(masked):
         return None
-    if MEANT_TO_BE_BUILT.search(masked) or company.says_how_to_answer(sentence):
-        return None
-    span = _insisted_on(masked)
-    span = span or _lasting_span(masked, beside_a_request=company.has_task_beside(sentence), in_spec=company.builds)
+    insisted = _without_exception(masked) or _insisted_on(masked)
+    span = (
+        switched
+        or insisted
+        or _lasting_span(masked, beside_a_request=company.has_task_beside(sentence), in_spec=company.builds)
+    )
     if span is None:
         return None
     begin, end = span
     clause = masked[begin:end]
-    if UNSURE.search(clause) or _OTHERS_SAY.search(clause) or _TELLS_A_STORY.search(clause) or is_question(clause):
+    if UNSURE.search(clause) or _is_passed_on(clause) or _TELLS_A_STORY.search(clause) or is_question(clause):
         return None
     if _HEADS_A_TASK.match(clause) or _DO_IT_NOW.search(clause):
         return None
-    if english_words.reports(clause) and not names_rivals(clause) and sense(clause) < SURE_BESIDE_A_REQUEST:
+    # Trouble that is told beside a request is mostly what the request is about.
+    sure_of_trouble = SURE_OF_TROUBLE if company.has_task_beside(sentence) else SURE_BESIDE_A_REQUEST
+    if english_words.reports(clause) and not names_rivals(clause) and sense(clause) < sure_of_trouble:
         return None
-    if (REPORTED.search(clause) or TROUBLE.search(clause) or _is_task(clause)) and sense(
-        clause
-    ) < SURE_BESIDE_A_REQUEST:
+    if (
+        insisted is None
+        and switched is None
+        and (REPORTED.search(clause) or TROUBLE.search(clause) or _is_task(clause))
+        and sense(clause) < SURE_BESIDE_A_REQUEST
+    ):
         return None
     kind = _kind_of(clause)
     if kind is EntryKind.KNOWLEDGE and not _says_something(clause):
@@ -79,11 +94,59 @@ def sensed_direction(sentence: Sentence, company: Company, *, corrected: bool) -
     return state(sentence, begin, end, kind=kind, correction=correction)
 
 
+def _beside_the_question(sentence: Sentence) -> Sentence | None:
+    """What is told in the same breath as a question that has no mark: "why is ci red - and we're on uv here"."""
+    joint = _ANOTHER_THING.search(sentence.masked) if not sentence.question else None
+    if joint is None:
+        return None
+    return Sentence(text=sentence.text[joint.end() :], masked=sentence.masked[joint.end() :], question=False)
+
+
+_ANOTHER_THING = Lazy(r"\s[-–—]\s|, (?:and|also|but|oh|btw) |[，,](?:另外|还有|对了)，?")
+
+
+def _switched(masked: str) -> _Span | None:
+    """The fewest clauses in a row that say which tool left and which came; what asks for a change now does not."""
+    if not names_rivals(masked):
+        return None
+    pieces = cut(masked)
+    for length in range(1, len(pieces) + 1):
+        for first in range(len(pieces) - length + 1):
+            start, end = pieces[first][0], pieces[first + length - 1][1]
+            for begin in (after_lead(masked, start, end), _first_sign(masked, start)):
+                switch = switch_in(masked[begin:end])
+                if switch is not None and switch.entered and switch.left:
+                    return (begin, end) if _is_told(masked, begin, end) else None
+    return None
+
+
+def _first_sign(masked: str, start: int) -> int:
+    return len(masked) - len(masked[start:].lstrip())
+
+
+def _is_told(masked: str, begin: int, end: int) -> bool:
+    parts = [masked[after_lead(masked, start, stop) : stop] for start, stop in cut(masked) if begin <= stop <= end]
+    return not any(map(_is_task, parts)) and not _is_passed_on(masked[begin:end]) and sense(masked[begin:end]) > SURE
+
+
+def _is_passed_on(clause: str) -> bool:
+    """Whether others say it; behind "but" the person speaks."""
+    found = _OTHERS_SAY.search(_CONCEDES.sub("", clause))
+    return found is not None and _BUT.search(clause, found.end()) is None
+
+
+_CONCEDES = Lazy(r"\b(?:whatever|no matter what|regardless of what) [^,]{2,40},|不管[^，]{2,14}，")
+_BUT = Lazy(r"\bbut\b|但|不过")
+
+
 def _insisted_on(masked: str) -> _Span | None:
     """What comes after words by which a person says that it was said before, or is a rule; trouble never does."""
-    if _SAID_BEFORE.match(masked) is None:
+    said = _SAID_BEFORE.match(masked)
+    if said is None:
         return None
     begin = after_lead(masked, 0, len(masked))
+    if said.group().endswith((":", ",", "：", "，")):
+        begin = max(begin, said.end())
     clause = masked[begin:]
     if begin == 0 or english_words.reports(clause) or not says_enough(clause, words=3):
         return None
@@ -95,8 +158,48 @@ _SAID_BEFORE = Lazy(
     r"|how (?:often|many times)\b"
     r"|for the (?:last|second|third|hundredth) time|(?:this is |it's )?the (?:second|third|last) time"
     r"|(?:i'm )?(?:sick|tired) of"
-    r"|standing (?:instruction|order|rule):|house rules?:|general rule:|new rule:)"
+    r"|(?:(?:the|my|our|one|a|an|small|another|important|new|house|general|standing|team) )*(?:rule|policy|convention"
+    r"|principle|instruction|order)s?(?: (?:here|for you|of (?:mine|ours)|for this \w+))?:"
+    r"|(?:whatever|no matter what|regardless of what) [^,]{2,40},)"
     r"|(?:我)?(?:都|已经)?(?:说|讲)(?:了|过)(?:多少|好几|很多|无数)|再(?:说|讲)一遍|最后(?:说|讲)一次|怎么又忘了"
+    r"|(?:规矩|规则|约定|原则|铁律)[：:]|不管[^，]{2,14}，"
+)
+
+
+def _without_exception(masked: str) -> _Span | None:
+    """What stands right before a clause that says that nothing is excepted: "…, always", "…, every single time"."""
+    if not any(word in masked for word in _WORDS_OF_NO_EXCEPTION):
+        return None
+    pieces = cut(masked)
+    for before, piece in pairwise(pieces):
+        if _NOTHING_EXCEPTED.fullmatch(masked, *piece) is None:
+            continue
+        begin = after_lead(masked, *before)
+        clause = masked[begin : before[1]]
+        if says_enough(clause, words=3) and not english_words.reports(clause) and sense(clause) > SURE_NOT_IN_SPITE:
+            return begin, piece[1]
+    return None
+
+
+_WORDS_OF_NO_EXCEPTION = (
+    " always",
+    " time",
+    "exception",
+    "no matter what",
+    "not even you",
+    "avoid it",
+    "例外",
+    "商量",
+    "雷打不动",
+    "包括你",
+    "你也",
+)
+_NOTHING_EXCEPTED = Lazy(
+    r"\s*(?:always|every (?:single )?time|each (?:single )?time|no exceptions?|without (?:any )?exceptions?"
+    r"|no matter what"
+    r"|(?:so |and )?(?:please )?(?:do|keep doing) (?:that|this|it|so)(?: please)? (?:each|every) (?:single )?time"
+    r"|not even you|(?:and )?avoid it (?:here|in this \w+))\s*"
+    r"|(?:没有|无一|绝无)例外|没得商量|雷打不动|包括你|你也(?:一样|不例外)"
 )
 
 
@@ -153,6 +256,9 @@ def whole_of(found: Direction, sentence: Sentence) -> Direction:
     if place < 0 or found.text.endswith(":"):
         return found
     first, last = place, place + len(found.text)
+    switched = _switched(masked) if not names_rivals(masked[first:last]) else None
+    if switched is not None and (names_a_tool(masked[first:last]) or (switched[0] < last and first < switched[1])):
+        first, last = min(first, switched[0]), max(last, switched[1])
     clauses = list(clauses_of(masked))
     for begin, end in clauses:
         joined = begin < first < end and _JOINED.search(masked, begin, first) is not None
@@ -175,6 +281,7 @@ def whole_of(found: Direction, sentence: Sentence) -> Direction:
 _TELLS_HOW = Lazy(
     r"(?:\w+ing|(?:our|the|a) [\w ]{3,20}) (?:works?|goes|is done|runs)(?: like this)?: |(?:\w+ing|our"
     r"|the) [\w ]{2,30} means \w+ing\b"
+    r"|[\w -]{3,24}: (?:\w+ [^,:]+|[\w-]+), (?:\w+ [^,:]+|[\w-]+), (?:and |then )?\w+ [^,:]+$"
     r"|to (?!be\b)[\w -]{3,24},? (?:use|run|call|do|first)\b|for an? [\w-]+(?: [\w-]+)?,? (?:run|use|branch"
     r"|first|start)\b"
     r"|[\u4e00-\u9fff]{1,8}(?:用|走|先|要)\s?[^，]+[，,]\s?(?:再|然后|最后)"

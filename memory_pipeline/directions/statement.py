@@ -114,9 +114,12 @@ def says_enough(masked: str, *, words: int = 2) -> bool:
         return False  # nothing but quotations
     return (
         len(re.findall(r"[\w▮][\w▮'./-]*", masked)) >= words
+        or _SUBSTITUTES.match(masked) is not None
         or len(re.findall(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]", masked)) >= 3
     )
 
+
+_SUBSTITUTES = Lazy(r"s/[\w-]+/[\w-]+")
 
 EVERYWHERE = Lazy(
     r"\b(?:in|across|for|on|with) (?:all|every|each|any)(?: of)?(?: (?:my|our|the|your"

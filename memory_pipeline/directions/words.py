@@ -202,7 +202,9 @@ def _names_the_rival(masked: str, start: int, end_mark: re.Match[str]) -> bool:
     first, then = masked[start : end_mark.start()], masked[end_mark.end() :]
     following = _SENTENCE_END.search(then)
     then = then[: following.start()] if following else then
-    if len(then) > _LONGEST_HALF or min(len(first.split()), len(then.split())) > _FEW_WORDS:
+    if len(then) > _LONGEST_HALF or min(len(first.split()), len(then.split())) > (
+        _SOME_WORDS if ";" in end_mark.group() else _FEW_WORDS
+    ):
         return False
     if not (names_a_tool(first) and names_a_tool(then)):
         return False
@@ -212,6 +214,7 @@ def _names_the_rival(masked: str, start: int, end_mark: re.Match[str]) -> bool:
 
 
 _FEW_WORDS = 4
+_SOME_WORDS = 8  # in one sentence, where a semicolon parts it
 
 
 def _sentence(text: str, masked: str, start: int, end: int, *, end_mark: str) -> Iterator[Sentence]:

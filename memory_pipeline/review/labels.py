@@ -169,6 +169,7 @@ _BEGINS = re.compile(
 #: That something was changed, and when: what was done one day holds after it.
 _CHANGED = re.compile(
     r"\b(?:moved|switched|migrated|changed|replaced|swapped|dropped|converted|upgraded|raised|lowered|retired"
+    r"|adopted|settled|landed|went|gave up|ended up|left|parted|ported|rebuilt|banned|removed|superseded|was yesterday"
     r"|(?:is|are) (?:history|out|gone|dead))\b|[换改移迁](?:成|到|用|为|掉)?了|(?:弃用|下线)了|退役|接替",
     re.IGNORECASE,
 )

@@ -129,6 +129,8 @@ def _mended(task: SessionTask, run: list[int]) -> EntryDraft | None:
         fix = f"fixed by editing {', '.join(files)}"
     elif helped:
         fix = "fixed by running " + ", then ".join(f"`{step.command.text}`" for step in helped[-2:] if step.command)
+    elif (told := _told_deed(task, since=last.last_row)) is not None:
+        fix = told[1]
     elif first.command and last.command and first.command.text != last.command.text and first.purpose not in CHECKS:
         fix = f"`{last.command.text}` worked"
     elif first.command and last.command and first.command.text == last.command.text and first.purpose is Purpose.TEST:
@@ -195,8 +197,16 @@ _TELLS_CAUSE = re.compile(
     r"|since\b(?! (?:yesterday|then|last|the last))"
     r"|(?:problem|issue|bug|trouble) (?:was|is)|found the (?:problem|issue|bug|reason)|what happened"
     r"|why|could not work|so i\b|(?:came|stems?|stemmed|resulted|arose) from|(?:came|boils?|boiled) down to"
-    r"|traced? (?:it |this )?(?:back )?to|to blame|at fault|all along|to do with|thanks to|origin (?:was|is))"
-    r"|原因|因为|由于|问题(?:是|在于|出在)|导致|根因|缘故|所以|修好|起因|源于|出自|罪魁祸首|归根结底",
+    r"|trac(?:ed|ing) [\w ]{0,24}?(?:back )?to|to blame|at fault|all along|to do with|thanks to|origin (?:was|is)"
+    r"|(?:attributed|owed|down) to|explained by|explains|(?:was|is|lay) behind|broke (?:it|this|the)"
+    r"|tripped (?:it|over)"
+    r"|made the \w+ (?:fail|break|stop)|made it (?:fail|break)|went away|cleared up|mended|cured"
+    r"|(?:i|we) found (?:out )?(?:is )?that|it (?:seems|looks|appears)(?: like| that| as if)|(?:my|the) finding"
+    r"|goes? back to|(?:choked|tripped) (?:on|over)|blame|in reality|(?:bit|hit) (?:us|me)|did the trick|my mistake"
+    r"|behind the (?:failure|error|crash)|nothing (?:was|is) wrong with|(?:was|is) (?:enough|all it took)"
+    r"|what i found)\b"
+    r"|原因|因为|由于|问题(?:是|在于|出在)|导致|根因|缘故|所以|修好|起因|源于|出自|罪魁祸首|归根结底"
+    r"|引起|造成|原来是|其实是|坑在|害的|归结|惹的祸",
     re.IGNORECASE,
 )
 _TELLS_REMEDY = re.compile(
@@ -208,7 +218,8 @@ _TELLS_REMEDY = re.compile(
 )
 #: "Changed what was asked for" tells nothing of why.
 _SAYS_NOTHING = re.compile(
-    r"\b(?:what (?:was|you) asked|as (?:you )?(?:asked|requested)|your request)\b", re.IGNORECASE
+    r"\b(?:what (?:was|you) asked|as (?:you )?(?:asked|requested)|your request|nothing (?:was |else was )?changed)\b",
+    re.IGNORECASE,
 )
 _MOST_TOLD_CHARS = 170
 
@@ -218,25 +229,120 @@ def _told_cause(task: SessionTask, *, since: int) -> tuple[EvidenceRow, str] | N
     for row in task.answers:
         if row.number <= since:
             continue
-        told = [sentence for sentence in sentences(plain_answer(row)) if not sentence.question]
-        whole = "; ".join(one_line(sentence.text, 400) for sentence in told)
-        if len(whole) <= _MOST_TOLD_CHARS and _tells_why(whole) and not commands_the_reader(whole):
+        told = _account(plain_answer(row))
+        whole = "; ".join(told)
+        if len(whole) <= _MOST_TOLD_CHARS and _tells_why(whole) and not any(map(_orders, told)):
             return row, whole
-        for index, sentence in enumerate(told):
-            text = one_line(sentence.text, 400)
-            if len(text) > _MOST_TOLD_CHARS or not _tells_why(text) or commands_the_reader(text):
+        for index, text in enumerate(told):
+            if len(text) > _MOST_TOLD_CHARS or not _tells_why(text) or _orders(text):
                 continue
-            after = one_line(told[index + 1].text, 400) if index + 1 < len(told) else ""
+            after = told[index + 1] if index + 1 < len(told) else ""
             both = f"{text}; {after}"
-            fits = len(both) <= _MOST_TOLD_CHARS and _TELLS_REMEDY.search(after) and not commands_the_reader(after)
+            fits = len(both) <= _MOST_TOLD_CHARS and _TELLS_REMEDY.search(after) and not _orders(after)
             return row, both if fits else text
     return None
+
+
+def _told_deed(task: SessionTask, *, since: int) -> tuple[EvidenceRow, str] | None:
+    """What the answer right after it passed says was done, and what else it says: where nothing else tells of it."""
+    row = next((row for row in task.answers if row.number > since), None)
+    told = _account(plain_answer(row)) if row is not None else []
+    whole = "; ".join(told)
+    if row is None or len(whole) > _MOST_TOLD_CHARS or any(map(_orders, told)) or _SAYS_NOTHING.search(whole):
+        return None
+    return (row, whole) if _TELLS_DEED.search(whole) and len(whole.split()) >= _FEWEST_WORDS_OF_A_DEED else None
+
+
+_FEWEST_WORDS_OF_A_DEED = 6
+_TELLS_DEED = re.compile(
+    r"\bi (?:have |also |then |just |now )?(?!looked|checked|ran\b|reran|tried|went|got|left|let\b"
+    r"|will|would|want|can|could|might"
+    r"|must|felt|thought|kept|noticed|expect|suggest)[a-z]+(?:ed|t|ew|ade|ook|ove|an|id)\b"
+    r"|\bpatch(?:ed)?\b|\baction:|\bto fix (?:that|this|it)\b|\b\w+ing\b.* (?:makes? it|settles|solve[sd]"
+    r"|helped|did|does)\b"
+    r"|我[^，。]{2,40}(?:了|就好)|已经?[^，。]{2,40}[，,]|之?后[^，。]{0,4}(?:好|绿|通过|正常|恢复)",
+    re.IGNORECASE,
+)
+
+
+def _account(answer: str) -> list[str]:
+    """What an answer tells, sentence by sentence: a heading with what it heads, and not that all is well in the end."""
+    told: list[str] = []
+    heading = ""
+    for sentence in sentences(answer):
+        text = _MARKUP.sub("", one_line(sentence.text, 400)).strip()
+        text = _ALL_IS_WELL_THEN.sub("", text)
+        if sentence.question or not text or _ALL_IS_WELL.fullmatch(text):
+            continue
+        if _HEADING.fullmatch(text):
+            heading = text.rstrip(" :：")
+            continue
+        told.append(f"{heading}: {text}" if heading else text)
+        heading = ""
+    return told
 
 
 def _tells_why(text: str) -> bool:
     if _SAYS_NOTHING.search(text):
         return False
-    return _TELLS_CAUSE.search(text) is not None or _TELLS_FIX.search(text) is not None
+    return any(sign.search(text) is not None for sign in (_TELLS_CAUSE, _TELLS_FIX, _LABELLED, _LEADS_TO))
+
+
+def _orders(text: str) -> bool:
+    """Whether a part of an account orders the reader: "cause: …" and "I moved it" tell, whatever words they have."""
+    return commands_the_reader(_I_DID.sub("", _LABELLED.sub("", text)))
+
+
+_CAUSE_LABELS = (
+    r"(?:the )?(?:(?:root|underlying|actual|real|likely) )?(?:causes?|reasons?|culprit|problem|issue|trouble|diagnosis"
+    r"|findings?|origin|explanation|why|symptom|what (?:went wrong|happened|broke(?: it)?|failed))"
+    r"|(?:根本|失败|真正的?|主要)?(?:原因|起因|根因|问题|症状)|排查(?:结果)?|定位(?:结果)?|结论"
+)
+_REMEDY_LABELS = (
+    r"(?:the )?(?:fix(?:ed)?|remedy|cure|solution|solved|resolution|changes?|repair|answer|what (?:i (?:changed"
+    r"|did)|helped|fixed it))"
+    r"|修复|修法|解决(?:办法|方法|方案)?|处理(?:方式|办法|方法)?|改动|做法|对策"
+)
+_HEADING = re.compile(rf"(?:{_CAUSE_LABELS}|{_REMEDY_LABELS})\s*[:：]?", re.IGNORECASE)
+_LABELLED = re.compile(
+    rf"(?:^|(?<=[.;；。] ))(?:{_CAUSE_LABELS}|{_REMEDY_LABELS}|found it)\s*(?:[:：]"
+    rf"|[-–—]\s)\s*",
+    re.IGNORECASE,
+)
+#: "the clock was late -> syncing it"; not a menu, a type or a rename.
+_LEADS_TO = re.compile(
+    r"^(?!.*(?:\w\.\w+ *[-=→]|\b(?:open|click|select|choose|go to|menu|see) ))[^`→>]*?[\w\u4e00-\u9fff]+ [^`→>]* (?:->"
+    r"|=>|→|—>) [^`→>]+$"
+)
+_I_DID = re.compile(
+    r"(?:^|[,;] )(?:so |and |then )*i (?!recommend|suggest|advise|propose|think|would"
+    r"|want|need)[^,.;]*",
+    re.IGNORECASE,
+)
+_MARKUP = re.compile(r"^[^\w\s\"'`(\[*#-]+\s+|\*\*|__|^#{1,6}\s+|^(?:[-*+•]|\d{1,2}[.)])\s+")
+_WELL = (
+    r"(?:(?:passes|passed|passing|pass|works?|worked|succeeds|succeeded|(?:is |are |all )?green|goes through"
+    r"|went through"
+    r"|runs? through|ran through|is (?:fine|fixed|solved|gone|healthy|good|mended|over)|ends well)(?: again"
+    r"| now| cleanly| and green)*)"
+)
+_WHAT_RUNS = (
+    r"(?:it|that|this|everything|all|both|(?:the |all )*(?:command|tests?|run|build|script"
+    r"|suite|pipeline|job|checks?|second run|problem|issue|bug|error|failure))"
+)
+_ALL_IS_WELL = re.compile(
+    rf"(?:(?:result|status|outcome|结果)\s*[:：] ?)?(?:(?:and |now |then |again )*(?:{_WHAT_RUNS} )?(?:now "
+    rf"|again )?{_WELL}"
+    rf"|done|fixed|solved|good news|found it|green|all good|搞定了?|已?修(?:复|好)了?|(?:现在|已经?"
+    rf"|重跑|测试|全部|都|命令)*(?:通过|全绿|正常)了?)[.!。！]*",
+    re.IGNORECASE,
+)
+_ALL_IS_WELL_THEN = re.compile(
+    rf"(?:,|;|，|；|\s-)?\s*(?:(?:and|then|so|which)\s+)+(?:since then )?(?:{_WHAT_RUNS} )?(?:now "
+    rf"|again )?{_WELL}[.!]*$"
+    r"|[，；](?:现在|已经?|重跑|测试|全部|都|命令|再跑一遍)*(?:就)?(?:通过|全绿|正常|过)了?[。！]*$",
+    re.IGNORECASE,
+)
 
 
 def _names(text: str, path: str) -> bool:

@@ -51,6 +51,22 @@ the uploads limit is 10 MB | the uploads limit was raised from 10 to 25 MB
 上传上限是 10MB | 上传上限从 10MB 提到 25MB
 超时时间是 30 秒 | 超时时间改成 60 秒
 node 版本是 18 | node 版本从 18 升到 20
+the api listens on port 8080 | port 8080 is outdated, the api is on 9090 now
+the api listens on port 8080 | correction: the api listens on 9090, not 8080
+the api listens on port 8080 | api: 8080 -> 9090
+logs go to /var/log/app | forget /var/log/app, logs are under /srv/log/app
+keep functions under 40 lines | functions may have 60 lines now, not 40
+retry three times | retry five times, not three
+we use node 18 | node 18 is gone, node 20 now
+python 3.11 is what we target | we target python 3.12 now
+Dana owns the billing module | Kim owns the billing module now
+Dana reviews the migrations | Kim reviews the migrations now, not Dana
+ask Dana before changing the schema | ask Kim instead of Dana before changing the schema
+迁移脚本由小王审核 | 迁移脚本改由小李审核
+answer in English | no more English, answer in German
+answer in English | 以后用中文回答
+always squash before merging | no squashing any more
+run make lint before each commit | no need to run make lint before each commit any more
 """
 STANDING = """
 use npm | use poetry for python
@@ -72,6 +88,18 @@ prefer composition over inheritance | the team took over the billing service
 测试里用 sqlite | 生产数据库从 mysql 换成 postgres
 前端端口是 8080 | 后端端口从 8080 改成 9090
 上传上限是 10MB | 下载上限从 10MB 提到 25MB
+the api listens on port 8080 | port 8080 is taken
+the api listens on port 8080 | should the api move from 8080 to 9090
+the api listens on port 8080 | if it is taken the api moves from 8080 to 9090
+the order status is open first | order 453/493 is closed now
+use dark mode in the app | switched my editor to dark mode
+retry three times | retry the upload five times, not three
+Dana reviews the migrations | Kim reviews the frontend now
+Dana reviews the migrations | Dana is on holiday
+answer in English | just this once answer in German
+squash before merging | no squashing in the docs any more
+we release every Tuesday | this time we release on Thursday
+每周二发布 | 这次周四发布
 """
 
 
