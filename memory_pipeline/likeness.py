@@ -619,9 +619,24 @@ def _is_exchanged(first: _Reading, second: _Reading) -> bool:
     if (old in first.place) != (new in second.place):
         return False
     if _NUMBER.fullmatch(old) and _NUMBER.fullmatch(new):
-        return bool(common)
+        return bool(common) and not (_is_a_name(old, first.plain) and _is_a_name(new, second.plain))
     family = FAMILY_OF.get(old)
     return family is not None and family == FAMILY_OF.get(new) and not {old, new} & (first.refused | second.refused)
+
+
+def _is_a_name(number: str, plain: str) -> bool:
+    """A number names one of many things, as that of an order does; of two such, each is a thing of its own."""
+    return any(found["number"] == number for found in _NUMBERED.finditer(plain))
+
+
+#: One thing and its number; "tests 3 times" and "jobs 8" say how many.
+_NUMBERED = re.compile(
+    r"(?:\b(?:order|ticket|issue|bug|story|epic|task|pr|mr|pull request|merge request|commit|build|job|run|pipeline|sprint"
+    r"|invoice|customer|user|account|tenant|record|row|item|entry|migration|revision|chapter|section|page|part|lesson"
+    r"|exercise|question|example|figure|slide|step|case|test|fixture|error|rule|article|rfc|pep|adr|cve)"
+    r" (?:no |number |nr |id )?(?:# )?|(?:订单|工单|发票|需求|缺陷|用户|客户|任务|编号|单号|问题)号?\s?|第\s?)"
+    r"(?P<number>v?\d[\d.:]*)(?! (?:times|per|chars?|characters|seconds?|minutes?|hours?|days?|weeks?|percent|lines))"
+)
 
 
 def _announces_the_end(text: str, old: _Reading) -> bool:

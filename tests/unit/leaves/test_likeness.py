@@ -42,6 +42,10 @@ SAME = [
     ("文档不要写", "不要写文档"),
 ]
 CONTRADICTING = [
+    ("run the tests 3 times", "run the tests 5 times"),
+    ("use make with jobs 4", "use make with jobs 8"),
+    ("show 20 users per page", "show 50 users per page"),
+    ("page size is 50", "page size is 20"),
     ("always commit lock files", "never commit lock files"),
     ("use npm", "never use npm"),
     ("use npm", "use pnpm"),
@@ -143,6 +147,12 @@ NEITHER = [
     ("disable the cache in tests", "never disable the cache"),
     ("不要用 yarn", "用 pnpm"),
     ("不需要加许可证头", "要加 changelog"),
+    ("Always ship order 453 first", "Always ship order 493 first"),
+    ("keep invoice #17 as a fixture", "keep invoice #18 as a fixture"),
+    ("see ticket 345 for the layout", "see ticket 346 for the layout"),
+    ("skip test 3 on Windows", "skip test 4 on Windows"),
+    ("订单 453 要先处理", "订单 493 要先处理"),
+    ("跳过第 3 章", "跳过第 4 章"),
 ]
 
 
