@@ -631,9 +631,9 @@ def _is_a_name(number: str, plain: str) -> bool:
 
 #: One thing and its number; "tests 3 times" and "jobs 8" say how many.
 _NUMBERED = re.compile(
-    r"(?:\b(?:order|ticket|issue|bug|story|epic|task|pr|mr|pull request|merge request|commit|build|job|run|pipeline|sprint"
-    r"|invoice|customer|user|account|tenant|record|row|item|entry|migration|revision|chapter|section|page|part|lesson"
-    r"|exercise|question|example|figure|slide|step|case|test|fixture|error|rule|article|rfc|pep|adr|cve)"
+    r"(?:\b(?:order|ticket|issue|bug|story|epic|task|pr|mr|pull request|merge request|commit|build|job|run|pipeline"
+    r"|sprint|invoice|customer|user|account|tenant|record|row|item|entry|migration|revision|chapter|section|page|part"
+    r"|lesson|exercise|question|example|figure|slide|step|case|test|fixture|error|rule|article|rfc|pep|adr|cve)"
     r" (?:no |number |nr |id )?(?:# )?|(?:订单|工单|发票|需求|缺陷|用户|客户|任务|编号|单号|问题)号?\s?|第\s?)"
     r"(?P<number>v?\d[\d.:]*)(?! (?:times|per|chars?|characters|seconds?|minutes?|hours?|days?|weeks?|percent|lines))"
 )
