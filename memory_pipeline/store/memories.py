@@ -626,9 +626,10 @@ def _judge_what_holds_again(connection: sqlite3.Connection, consolidation_id: in
     connection.execute(
         """
         INSERT INTO memories_to_judge (memory_id)
+        -- "CROSS", so that it is read in this order: nearly always the first finds none.
         SELECT DISTINCT o.memory_id FROM consolidations AS undone
-        JOIN consolidations AS c ON c.undone_by = undone.consolidation_id
-        JOIN operations AS o ON o.consolidation_id = c.consolidation_id
+        CROSS JOIN consolidations AS c ON c.undone_by = undone.consolidation_id
+        CROSS JOIN operations AS o ON o.consolidation_id = c.consolidation_id
         WHERE undone.undone_by = ? AND undone.kind = 'undo'
             AND o.memory_id NOT IN (SELECT memory_id FROM memories_to_judge)
         """,
