@@ -1,8 +1,8 @@
 """How right the memories are: invented months with planted facts, read by the real command, and scored.
 
-Run in the repository: python -m benchmarks.rightness [--part build|heldout|second|third|fourth] [--seeds 1 2 3]. It
-needs no network, unless a provider is named: --provider openai --base-url URL --model NAME asks any server that speaks
-that API.
+Run in the repository: python -m benchmarks.rightness [--part build|heldout|second|third|fourth|fifth] [--seeds 1 2 3].
+It needs no network, unless a provider is named: --provider openai --base-url URL --model NAME asks any server that
+speaks that API.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 FOLDER = Path(__file__).resolve().parent / "bank"
-PARTS = ("build", "heldout", "second", "third", "fourth")
+PARTS = ("build", "heldout", "second", "third", "fourth", "fifth")
 
 #: Shapes of which every sentence states something that lasts, and those of which none does.
 STATING = ("tool", "change", "decide", "act", "dont", "act-user", "dont-user", "said", "workflow")
