@@ -249,6 +249,16 @@ def _compare(baseline: Baseline, on_disk: bytes | None) -> _Comparison | None:
     rendered, lines = lines_of(baseline.rendered), lines_of(on_disk)
     if not len(rendered) == len(baseline.line_memories) == len(baseline.line_scopes):
         return None
+    if on_disk == baseline.rendered:  # nobody wrote anything into it
+        return _Comparison(
+            rendered=rendered,
+            on_disk=lines,
+            opcodes=[("equal", 0, len(lines), 0, len(lines))] if lines else [],
+            edits=(),
+            moved_from=frozenset(),
+            moved_to=frozenset(),
+            notes=frozenset(),
+        )
     opcodes = SequenceMatcher(None, rendered, lines, autojunk=False).get_opcodes()
     places = _places(lines, rendered, baseline, opcodes)
     within = {line for j, spot in enumerate(places) if spot is not None for line in range(j, spot.end)}
