@@ -202,7 +202,7 @@ def _nearest(app: App, known: Sequence[Known] | None) -> Callable[[Draft], Seque
             memory = app.store.memories.get(known_id) if known is None else None
             if memory is not None:
                 about = f"{memory.kind}, last said {short_time(memory.last_confirmed)[:10]}"
-                about += f", {memory.status}" if memory.status != "active" else ""
+                about += f", {memory.status_now}" if memory.status_now != "active" else ""
                 found.append(
                     Near(known_id=known_id, statement=memory.statement, condition=memory.condition, about=about)
                 )

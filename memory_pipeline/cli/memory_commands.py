@@ -35,7 +35,7 @@ def memory_list(place: Place, *, scope: str | None, wanted: str | None, as_json:
         found = [
             item
             for item in app.store.memories.every()
-            if (scope is None or item.scope == scope) and (wanted is None or item.status == wanted)
+            if (scope is None or item.scope == scope) and (wanted is None or item.status_now == wanted)
         ]
     if as_json:
         output.print_json([output.memory_document(item) for item in found])
@@ -49,7 +49,7 @@ def memory_list(place: Place, *, scope: str | None, wanted: str | None, as_json:
             (
                 item.memory_id,
                 # What is not told any more says so in the place of its kind; one column for both leaves room.
-                item.kind.value if item.status == "active" else item.status.value,
+                item.kind.value if item.status_now == "active" else item.status_now.value,
                 output.short_time(item.last_confirmed)[:10],
                 f"{item.condition}: {item.statement}" if item.condition else item.statement,
             )

@@ -179,7 +179,7 @@ def memory_document(memory: Memory) -> dict[str, Any]:
         "scope": memory.scope,
         "condition": memory.condition,
         "statement": memory.statement,
-        "status": memory.status,
+        "status": memory.status_now,
         "pinned": memory.pinned,
         "entries": list(memory.entry_ids),
         "threads": list(memory.thread_ids),

@@ -111,7 +111,7 @@ def _print(one: Found) -> None:
 
     memory = one.memory
     condition = f" (when: {memory.condition})" if memory.condition else ""
-    status = "" if memory.status is MemoryStatus.ACTIVE else f", {memory.status}"
+    status = "" if memory.status_now is MemoryStatus.ACTIVE else f", {memory.status_now}"
     click.echo(f"{memory.memory_id}  {printable(memory.statement + condition)}")
     click.echo(f"    {memory.kind}, {printable(memory.scope)}, {short_time(memory.last_confirmed)[:10]}{status}")
     if one.where == "evidence":

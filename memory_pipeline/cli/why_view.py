@@ -54,7 +54,7 @@ def _explained_document(item: ExplainedMemory) -> dict[str, Any]:
             {
                 "relation": relation,
                 "memory_id": memory.memory_id,
-                "status": memory.status,
+                "status": memory.status_now,
                 "statement": memory.statement,
             }
             for relation, memory in linked
@@ -103,7 +103,7 @@ def _memory_lines(item: ExplainedMemory) -> Iterator[str]:
     yield from _wrapped(f"{memory.kind}: {memory.statement}")
     threads = item.independent_threads
     facts = (
-        ("memory", f"{memory.memory_id}, {memory.status}{', pinned' if memory.pinned else ''}"),
+        ("memory", f"{memory.memory_id}, {memory.status_now}{', pinned' if memory.pinned else ''}"),
         ("why so", memory.reason),
         ("scope", memory.scope),
         ("condition", memory.condition),
@@ -131,7 +131,7 @@ def _memory_lines(item: ExplainedMemory) -> Iterator[str]:
 
 
 def _linked(memory: Memory) -> str:
-    return f"{memory.memory_id} ({memory.status}): {memory.statement}"
+    return f"{memory.memory_id} ({memory.status_now}): {memory.statement}"
 
 
 def _entry_lines(item: ExplainedEntry) -> Iterator[str]:

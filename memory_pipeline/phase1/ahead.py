@@ -132,7 +132,7 @@ class _Helper:
         try:
             with self._process.stdin as said:
                 said.write(msgpack.encode(share))
-        except OSError:
+        except (OSError, UnicodeEncodeError):  # it ended, or a folder's name is no text: that can be read here alone
             self.end()
 
     def tell(self) -> Told | None:

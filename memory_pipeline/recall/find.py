@@ -56,7 +56,7 @@ def _by_id(query: str, memories: Iterable[Memory]) -> list[Memory]:
 
 
 def _order(memory: Memory) -> tuple[bool, float, str]:
-    return (memory.status is not MemoryStatus.ACTIVE, -memory.last_confirmed, memory.memory_id)
+    return (memory.status_now is not MemoryStatus.ACTIVE, -memory.last_confirmed, memory.memory_id)
 
 
 def _folded(text: str) -> str:

@@ -179,7 +179,7 @@ def _question(draft: Draft, store: Store) -> Mapping[str, object]:
         "evidence": [
             {"speaker": line.speaker, "at": iso(line.at), "quote": line.quote} for line in draft.entry.evidence
         ],
-        "nearest": [memory.statement for memory in nearest if memory is not None],
+        "nearest": [memory.statement for memory in nearest if memory is not None and memory.entry_ids],
     }
 
 

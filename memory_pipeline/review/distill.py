@@ -43,7 +43,7 @@ class Distillation:
         memories = [
             memory
             for memory in self._store.memories.every(status=MemoryStatus.ACTIVE)
-            if scope is None or memory.scope == scope
+            if memory.status_now is MemoryStatus.ACTIVE and scope in (None, memory.scope)
         ]
         known = self._store.drafts.merges()
         # What was put off or carried out is settled as well: undone, it does not come back by itself.

@@ -29,6 +29,7 @@ from memory_pipeline.store.connection import data_version, immediate
 from memory_pipeline.store.extractions import NOT_BY_HAND, PASSED, STANDING, read_entries
 from memory_pipeline.store.keys import are_of_this_version, keep_keys
 from memory_pipeline.store.search import index_stale
+from memory_pipeline.store.standing import STATUS_NOW
 from memory_pipeline.store.usage import count_waiting_uses
 
 #: Picks the entries that the person undid the placing of: they are not placed again by themselves.
@@ -283,8 +284,10 @@ class Memories:
         return int(self._connect().execute("SELECT count(*) FROM memories").fetchone()[0])
 
     def counts_by_status(self) -> dict[str, int]:
-        """Count the memories by status."""
-        rows = self._connect().execute("SELECT status, count(*) AS n FROM memories GROUP BY status ORDER BY status")
+        """Count the memories by status, as Memory.status_now tells it."""
+        rows = self._connect().execute(
+            f"SELECT {STATUS_NOW} AS status, count(*) AS n FROM memories AS m GROUP BY 1 ORDER BY 1"
+        )
         return {row["status"]: row["n"] for row in rows}
 
     def last_consolidation(self) -> LastConsolidation | None:

@@ -75,7 +75,7 @@ def search_memories(app: App, call: Call) -> documents.FoundList:
 
 
 def _fits(memory: Memory, query: MemoriesQuery) -> bool:
-    asked = ((memory.scope, query.scope), (memory.kind, query.kind), (memory.status, query.status))
+    asked = ((memory.scope, query.scope), (memory.kind, query.kind), (memory.status_now, query.status))
     return all(wanted is UNSET or value == wanted for value, wanted in asked)
 
 

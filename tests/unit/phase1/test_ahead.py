@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from msgspec import msgpack
+from msgspec.structs import replace
 from rollout_logs import START, ClaudeSession, CodexSession, thread_id_of
 
 from memory_pipeline.config import Config, SourceConfig, SourcesConfig
@@ -102,6 +103,13 @@ def test_helpers_that_fail_leave_all_to_whoever_asked(config: Config, command: t
     files = _files(config)
     told = list(read_ahead(files, [WHOLE_FILE] * len(files), _how(config), helpers=2, command=command))
     assert told == [None] * len(files)
+
+
+def test_a_folder_whose_name_is_no_text_leaves_all_to_whoever_asked(config: Config) -> None:
+    """Such a name can't be told to a helper, and is no reason to read nothing."""
+    files = _files(config)
+    how = replace(_how(config), own_folders=("/home/jos\udce9/state",))
+    assert list(read_ahead(files, [WHOLE_FILE] * len(files), how, helpers=2)) == [None] * len(files)
 
 
 def test_what_a_start_of_python_prints_keeps_no_answer_back(config: Config, tmp_path: Path) -> None:

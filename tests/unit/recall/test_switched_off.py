@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from command_line import call
 from kept_state import KeptState
 from rollout_logs import thread_id_of
 
@@ -114,3 +116,35 @@ def test_a_statement_that_was_rejected_after_all_is_not_told(state: KeptState) -
         app.review().reject([draft.entry])
         assert given(app) == ({OTHER}, {})
         assert found_by_search(app) == {OTHER}
+
+
+def asked(state: KeptState, *words: str) -> Any:
+    """Return the document that a command prints."""
+    config = state.root / "config.toml"
+    homes = "".join(f'[sources.{name}]\nhome = "{state.root / name}"\n' for name in ("codex", "claude"))
+    config.write_text(f'state_dir = "{state.state}"\n{homes}', encoding="utf-8")
+    return call("--config", str(config), *words, "--json").json()
+
+
+def test_every_command_tells_its_memory_as_one_that_is_not_told_any_more(state: KeptState) -> None:
+    """The list and what is chosen from it, a memory alone, why it was told, a search of all, and the counts."""
+    switch(state, 1, on=False)
+    told = {one["statement"]: one["status"] for one in asked(state, "memory", "list")}
+    assert told == {RULE: "retired", OTHER: "active"}
+    assert [one["statement"] for one in asked(state, "memory", "list", "--status", "active")] == [OTHER]
+    (retired,) = asked(state, "memory", "list", "--status", "retired")
+    assert asked(state, "memory", "show", retired["memory_id"])["status"] == "retired"
+    (explained,) = asked(state, "memory", "why", retired["memory_id"])["memories"]
+    assert (explained["status"], [one["stands"] for one in explained["entries"]]) == ("retired", [False])
+    found = {one["statement"]: one["status"] for one in asked(state, "search", "lint push", "--all")}
+    assert found == told
+    assert asked(state, "status")["memories"] == {"active": 1, "retired": 1}
+
+
+def test_no_merge_is_proposed_with_what_is_not_told_any_more(state: KeptState) -> None:
+    """It could not be carried out, and would give what is told away for it."""
+    with state.open() as app:
+        assert app.distill().looked_at == 2
+    switch(state, 1, on=False)
+    with state.open() as app:
+        assert app.distill().looked_at == 1

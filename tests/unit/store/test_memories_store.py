@@ -69,7 +69,8 @@ def test_memories_come_back_with_what_they_rest_on(store: Store) -> None:
     """Entries, threads, links and usage are joined to each memory; order is by scope, kind, age and id."""
     first, second = _say(store, "a", "Use tabs."), _say(store, "b", "Use tabs.")
     old = _memory("m_old", status=MemoryStatus.SUPERSEDED, superseded_by="m_new", reason="said otherwise")
-    _commit(store, old, _memory("m_new"), placements=[("m_new", *second), ("m_new", *first)])
+    former = _say(store, "c", "Use spaces.")
+    _commit(store, old, _memory("m_new"), placements=[("m_new", *second), ("m_new", *first), ("m_old", *former)])
     store.extractions.record_usage("memory", "m_new", now=NOW + 5)
     new, kept_old = store.memories.every()
     assert (new.memory_id, new.entry_ids, new.thread_ids) == ("m_new", (*second, *first), ("a", "b"))

@@ -6,7 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rollout_logs import thread_id_of
 from served import Served, code_of
+
+from memory_pipeline.settings import GENERATE
 
 PROJECT = "project:/home/sam/shop"
 TABS = "Always indent with tabs in this repository, never with spaces"
@@ -57,6 +60,17 @@ def test_memories_are_listed_by_what_is_asked(served: Served, query: dict[str, s
     answer = served.ask("GET", "/memories", params=query).json()
     assert answer["total"] == total
     assert len(answer["memories"]) == (0 if "offset" in query else total)
+
+
+def test_a_memory_of_a_session_that_was_switched_off_is_listed_as_retired(served: Served) -> None:
+    """At once, and so on the pages, which are asked for what is active."""
+    with served.open() as app:
+        app.settings().set_flags(thread_id_of(1), {GENERATE: False})
+        app.regate()
+    assert served.ask("GET", "/memories", params={"status": "active"}).json()["total"] == 0
+    (memory,) = served.ask("GET", "/memories", params={"status": "retired"}).json()["memories"]
+    assert (memory["statement"], memory["status"]) == (TABS, "retired")
+    assert served.ask("GET", f"/memories/{memory['memory_id']}").json()["memory"] == memory
 
 
 def test_an_approved_draft_becomes_a_memory(waiting: Served) -> None:
