@@ -420,11 +420,13 @@ class App:
         """Return what forgets; ``on_step`` is told the name of each step once it is done."""
         from memory_pipeline.forget.forgetting import Forgetting
 
+        phase2 = self._plain_phase2(on_step)
         return Forgetting(
             self.config,
             self.store,
             self.clock,
-            publish_anew=self._plain_phase2(on_step).publish_anew,
+            mend=phase2.mend,
+            publish_anew=phase2.publish_anew,
             on_step=on_step,
         )
 

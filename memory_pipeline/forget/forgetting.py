@@ -6,6 +6,7 @@ at any step, or a backup that is put back, is mended by the next start.
 
 from __future__ import annotations
 
+import logging
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from msgspec import Struct
 
 from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config
-from memory_pipeline.errors import ConfigError, LockedError, MemoryPipelineError
+from memory_pipeline.errors import ConfigError, LockedError, MemoryPipelineError, reason_of
 from memory_pipeline.files import make_private_folder
 from memory_pipeline.forget.due import is_forgetting_due
 from memory_pipeline.forget.erasure import erasure_of, forgotten_texts, surviving_texts
@@ -51,6 +52,8 @@ from memory_pipeline.rollouts.task_lines import read_tasks
 from memory_pipeline.store.forgetting import Erasure, Kept
 from memory_pipeline.store.store import Store
 from memory_pipeline.tombstones import Tombstone, TombstoneFolder, Tombstones
+
+logger = logging.getLogger(__name__)
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -96,13 +99,15 @@ class Forgetting:
         store: Store,
         clock: Clock,
         *,
+        mend: Callable[[HeldLock], object],
         publish_anew: Callable[[HeldLock], Phase2Counts],
         on_step: OnStep = lambda _name: None,
     ) -> None:
-        """Take the parts. ``publish_anew`` is phase two's, and is called with the workspace locked; see OnStep."""
+        """Take the parts. ``mend`` and ``publish_anew`` are phase two's, called with the workspace locked; see OnStep."""
         self._config = config
         self._store = store
         self._clock = clock
+        self._mend = mend
         self._publish_anew = publish_anew
         self._lock: HeldLock | None = None  # while the workspace is held
         self._on_step = on_step
@@ -148,6 +153,7 @@ class Forgetting:
             OSError, MemoryPipelineError: it could not be finished; the next command finishes it.
         """
         with self.locked():
+            self._finish_what_was_cut_off()
             self._bring_in_line_if_due()
             take_in_edited_files(self._config, self._store, self._clock)
             plan = self.plan(selector)
@@ -244,6 +250,15 @@ class Forgetting:
             not_searched=not_searched,
             notes=tuple(notes),
         )
+
+    def _finish_what_was_cut_off(self) -> None:
+        """Let a consolidation that was cut off publish the rest: else what it wrote would pass for the person's hand."""
+        if self._lock is None:
+            return
+        try:
+            self._mend(self._lock)
+        except (OSError, MemoryPipelineError) as error:  # what is to be forgotten waits for no disk
+            logger.warning("not mended", extra={"action": "mend", "outcome": "failed", "reason": reason_of(error)})
 
     def _bring_in_line_if_due(self) -> None:
         if is_forgetting_due(self._store, self._folder):

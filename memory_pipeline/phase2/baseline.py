@@ -67,18 +67,19 @@ def read_baseline(folder: Path) -> Baseline:
         return Baseline()
 
 
-def read_published(folder: Path, path: str, digest: str) -> bytes:
-    """Return one file as the baseline holds it.
+def read_published(folder: Path, workspace: Path, path: str, digest: str) -> bytes:
+    """Return one file as it was published, from the baseline or, where that copy is damaged, from where it lies.
 
     Raises:
-        ValueError: the baseline does not hold it with this SHA-256.
+        ValueError: neither holds it with this SHA-256.
     """
     if not folder.exists():
         folder = _fresh(folder)
-    content = read_workspace_file(folder / _FILES, path)
-    if content is None or sha256_hex(content) != digest:
-        raise ValueError(f"{path} is not in the baseline as it was published")
-    return content
+    for place in (folder / _FILES, workspace):
+        content = read_workspace_file(place, path)
+        if content is not None and sha256_hex(content) == digest:
+            return content
+    raise ValueError(f"{path} is nowhere as it was published")
 
 
 def _read_if_there(path: Path) -> bytes:

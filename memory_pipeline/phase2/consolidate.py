@@ -187,7 +187,7 @@ class Consolidation:
             problem = f"the last consolidation failed ({held.error}); the next try is due at {iso(held.retry_at)}"
             return Phase2Counts(outcome=Phase2Outcome.COOLDOWN, problems=(problem,))
         try:
-            notes = [*self._mend(), *self._leave_out_forgotten()]
+            notes = [*self.mend(), *self._leave_out_forgotten()]
         except (OSError, MemoryPipelineError) as error:
             if last is None or isinstance(error, FencedOutError):
                 raise
@@ -337,8 +337,12 @@ class Consolidation:
         consolidation_id = self._store.memories.begin(owner=self._owner, now=self._clock.now())
         return self._failed(consolidation_id, last, error, notes)
 
-    def _mend(self) -> list[str]:
-        """Finish, or forget, what a crashed run left between two renames."""
+    def mend(self) -> list[str]:
+        """Finish, or forget, what a crashed run left between two renames; returns sentences for the person.
+
+        Raises:
+            OSError, MemoryPipelineError: it can't be finished; what is staged stays for the next try.
+        """
         sweep_temporary(self._places.workspace)
         notes = look_again(self._places)
         staged = read_staged(self._places)
@@ -391,7 +395,7 @@ class Consolidation:
 
     def undo(self, consolidation_id: int) -> Phase2Counts:
         """Let each memory that a consolidation changed, and nothing changed since, be as it was before."""
-        notes = [*self._mend(), *self._leave_out_forgotten()]
+        notes = [*self.mend(), *self._leave_out_forgotten()]
         self._hand.write_down_edits(read_baseline(self._places.baseline), self._memory_file())
         book = self._book([])
         left = undo_in(book, self._store.memories, consolidation_id)

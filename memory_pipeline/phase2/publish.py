@@ -84,7 +84,7 @@ def read_staged(places: Places) -> Publication | None:
         journal = orjson.loads((places.staging / _JOURNAL).read_bytes())
         files = {path: (places.staging / _STAGED / path).read_bytes() for path in journal["files"]}
         for path, digest in journal.get("alike", {}).items():
-            files[path] = read_published(places.baseline, path, digest)
+            files[path] = read_published(places.baseline, places.workspace, path, digest)
         return Publication(
             consolidation_id=int(journal["consolidation_id"]),
             settings=str(journal["settings"]),

@@ -144,6 +144,16 @@ class Phase2:
         """
         return self._under_lock(lambda lock: self._work(lock).undo(consolidation_id), wait=wait)
 
+    def mend(self, lock: HeldLock) -> list[str]:
+        """Finish what a crashed run left between two renames; the caller holds the ``lock``.
+
+        Returns sentences for the person.
+
+        Raises:
+            OSError, MemoryPipelineError: it can't be done; the next run tries again.
+        """
+        return self._work(lock).mend()
+
     def publish_anew(self, lock: HeldLock) -> Phase2Counts:
         """Render and publish what the memories say now, and change none of them; the caller holds the ``lock``.
 

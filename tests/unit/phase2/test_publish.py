@@ -100,7 +100,7 @@ def test_half_a_staging_is_none(tmp_path: Path, name: str) -> None:
 
 
 def test_what_the_baseline_holds_is_staged_by_name(where: Places) -> None:
-    """It reads back from there, also while the baseline is being replaced; not when it is other than it was."""
+    """It reads back from there, also while the baseline is being replaced, or from where it lies as it was."""
     same = "rollout_summaries/a.md"
     third = replace(FIRST, consolidation_id=3, files={**FIRST.files, "raw_memories.md": b"# Raw Memories\n3\n"})
     stage(where, third)
@@ -110,6 +110,8 @@ def test_what_the_baseline_holds_is_staged_by_name(where: Places) -> None:
     where.baseline.rename(fresh)  # as between the two renames that replace it
     assert read_staged(where) == third
     (fresh / "files" / same).write_bytes(b"spoilt")
+    assert read_staged(where) == third
+    (where.workspace / same).write_bytes(b"spoilt, too")
     assert read_staged(where) is None
 
 
