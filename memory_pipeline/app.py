@@ -188,6 +188,7 @@ class App:
             self.store = self._open_store()  # it was to be mended at the last pass, and another process still used it
         counts: RunCounts | None = None
         try:
+            self._write_journal_anew_if_gone()  # it may have gone since the start: a daemon begins many passes
             counts = self._run_once(options, on_index, on_extract)
         except StoreError:
             if not self.store.seems_damaged:

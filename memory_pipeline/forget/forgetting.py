@@ -103,7 +103,7 @@ class Forgetting:
         publish_anew: Callable[[HeldLock], Phase2Counts],
         on_step: OnStep = lambda _name: None,
     ) -> None:
-        """Take the parts. ``mend`` and ``publish_anew`` are phase two's, called with the workspace locked; see OnStep."""
+        """Take the parts. ``mend`` and ``publish_anew`` are phase two's, and find the workspace locked; see OnStep."""
         self._config = config
         self._store = store
         self._clock = clock
@@ -252,7 +252,7 @@ class Forgetting:
         )
 
     def _finish_what_was_cut_off(self) -> None:
-        """Let a consolidation that was cut off publish the rest: else what it wrote would pass for the person's hand."""
+        """Let a consolidation that was cut off publish the rest: what it wrote would pass for the person's hand."""
         if self._lock is None:
             return
         try:

@@ -163,7 +163,7 @@ def _last(history: Sequence[AppliedOperation], *kinds: OperationKind) -> Applied
 
 def _about(memory: Memory, action: JournalAction, *, at: float) -> JournalRecord:
     return JournalRecord(
-        record_id=record_id_of("written anew", action, memory.memory_id),
+        record_id=record_id_of("written anew", action, memory.memory_id, at),
         action=action,
         at=at,
         origin=ANEW_ORIGIN,

@@ -13,6 +13,7 @@ from rollout_logs import thread_id_of
 
 from memory_pipeline.app import App
 from memory_pipeline.forget.selection import Selector
+from memory_pipeline.pipeline import PassOptions
 from memory_pipeline.records import EntryKind, JournalAction, JournalRecord, Memory, MemoryStatus, Phase2Outcome
 from memory_pipeline.rollouts.journal import record_id_of
 from memory_pipeline.settings import GENERATE
@@ -136,6 +137,37 @@ def test_it_tells_a_later_database_what_the_lost_one_told(kept: KeptState) -> No
         app.settings().set(GENERATE, True, scope=SHOP)  # else what it says could not be learned again
     kept.run()
     assert as_it_stands(kept) == before | {"generate": True}
+
+
+def test_the_next_pass_of_a_daemon_writes_it_anew(kept: KeptState) -> None:
+    """Else the next deed would begin a journal in which everything before it is missing."""
+    with kept.open() as app:
+        lose_journal(kept)
+        app.run_once(PassOptions())
+        do(app, JournalAction.PIN, of(app, NAMES))
+    written = kept.config.journal_path.read_text(encoding="utf-8")
+    assert all(statement in written for statement in (LINT_NOW, UV, TABS, NAMES))
+
+
+def test_the_last_of_several_changes_of_mind_counts_each_time_it_is_gone(kept: KeptState) -> None:
+    """What was written anew and is in a backup by now does not stand for what the person did again later."""
+    lose_journal(kept)
+    for number, action in enumerate((JournalAction.UNPIN, JournalAction.PIN)):
+        kept.clock.go_on(2 * 86_400)
+        kept.say(10 + number, f"Always check number {number} of the list.")
+        kept.run()  # with a backup
+        with kept.open() as app:
+            do(app, action, of(app, TABS))
+    lose_journal(kept)
+    as_it_stands(kept)
+    lose_database(kept)
+    shutil.rmtree(kept.config.workspace_path)
+    shutil.rmtree(kept.state / "baseline")
+    with kept.open() as app:
+        app.settings().set(GENERATE, True, scope=SHOP)
+    kept.run()
+    with kept.open() as app:
+        assert of(app, TABS).pinned
 
 
 def test_what_a_backup_has_of_it_is_put_back_to_the_letter(kept: KeptState) -> None:
