@@ -626,7 +626,8 @@ def _is_exchanged(first: _Reading, second: _Reading) -> bool:
 
 def _is_a_name(number: str, plain: str) -> bool:
     """A number names one of many things, as that of an order does; of two such, each is a thing of its own."""
-    return any(found["number"] == number for found in _NUMBERED.finditer(plain))
+    names, counts = ({found["number"] for found in one.finditer(plain)} for one in (_NUMBERED, _HOW_MANY))
+    return number in names - counts
 
 
 #: One thing and its number; "tests 3 times" and "jobs 8" say how many.
@@ -634,8 +635,18 @@ _NUMBERED = re.compile(
     r"(?:\b(?:order|ticket|issue|bug|story|epic|task|pr|mr|pull request|merge request|commit|build|job|run|pipeline"
     r"|sprint|invoice|customer|user|account|tenant|record|row|item|entry|migration|revision|chapter|section|page|part"
     r"|lesson|exercise|question|example|figure|slide|step|case|test|fixture|error|rule|article|rfc|pep|adr|cve)"
-    r" (?:no |number |nr |id )?(?:# )?|(?:订单|工单|发票|需求|缺陷|用户|客户|任务|编号|单号|问题)号?\s?|第\s?)"
-    r"(?P<number>v?\d[\d.:]*)(?! (?:times|per|chars?|characters|seconds?|minutes?|hours?|days?|weeks?|percent|lines))"
+    r" (?:no |number |nr |id )?(?:# )?|(?:订单|工单|发票|需求|缺陷|用户|客户|任务|编号|单号|问题)号?\s?"
+    r"(?!\d+ ?(?:[个次台条张份位名人天页行倍遍秒]|小时|分钟))|第\s?(?!\d+ ?[版代]))"
+    r"(?P<number>v?\d[\d.:]*)(?! (?:times|per|chars?|characters|seconds?|minutes?|hours?|days?|weeks?|percent|lines"
+    r"|m?s|fps|[kmgt]i?b|at a time|at once|in parallel)\b)"
+)
+#: So many of something, for one that stands for each of its kind ("each user 5 seats") or after what is to be done
+#: ("run 4 workers"), where nothing is said that the numbered one is or does ("test 4 fails").
+_HOW_MANY = re.compile(
+    r"(?:\b(?:each|every|per|an?) \w+|(?:^|\b(?:always|must|should|to|and|then|we|please|can|will) )"
+    r"(?:run|build|test|commit|record)) (?P<number>\d[\d.]*)(?= \w)"
+    r"(?! (?:is|was|has|had|does|did|needs?|fail(?:s|ed)|pass(?:es|ed)|takes?|took|uses?|used|breaks?|broke|covers?"
+    r"|hangs?|hung|crash(?:es|ed)|must|may|can|should|will|on|first|last|again|and|before|after)\b)"
 )
 
 

@@ -104,6 +104,12 @@ CONTRADICTING = [
     ("合并前 rebase", "合并前无需 rebase"),
     ("有 staging 环境", "没有 staging 环境"),
     ("部署到 aws", "部署到 阿里云"),
+    ("run 4 workers in CI", "run 8 workers in CI"),
+    ("always record 30 fps demos", "always record 60 fps demos"),
+    ("give each user 5 seats", "give each user 10 seats"),
+    ("split a task 4 ways", "split a task 8 ways"),
+    ("每个任务 3 次重试", "每个任务 5 次重试"),
+    ("默认用第 3 版接口", "默认用第 4 版接口"),
 ]
 NEITHER = [
     ("always use uv", "always run make lint"),
@@ -153,6 +159,9 @@ NEITHER = [
     ("skip test 3 on Windows", "skip test 4 on Windows"),
     ("订单 453 要先处理", "订单 493 要先处理"),
     ("跳过第 3 章", "跳过第 4 章"),
+    ("跳过第 3 个用例", "跳过第 4 个用例"),
+    ("test 4 fails on CI", "test 5 fails on CI"),
+    ("run 12 was the last good one", "run 15 was the last good one"),
 ]
 
 
