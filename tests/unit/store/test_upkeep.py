@@ -133,6 +133,23 @@ def test_room_is_given_back(store: Store, connection: sqlite3.Connection, tmp_pa
     assert store.path.with_name("memory.db-wal").stat().st_size == 0
 
 
+def test_small_tables_are_not_noted_as_small(store: Store, connection: sqlite3.Connection) -> None:
+    """They may be large before the next upkeep, and nothing may scan them for each row of another by then."""
+    index(store, "a")
+    connection.execute("ANALYZE")
+    assert connection.execute("SELECT count(*) FROM sqlite_stat1").fetchone()[0] > 0
+    store.upkeep.give_room_back()
+    assert connection.execute("SELECT count(*) FROM sqlite_stat1").fetchone()[0] == 0
+
+
+def test_a_large_table_is_noted_as_it_is(store: Store, connection: sqlite3.Connection) -> None:
+    """Which way is the shortest is found out from what it holds."""
+    connection.executemany("INSERT INTO watermarks (name, value) VALUES (?, 1)", [(str(n),) for n in range(2000)])
+    connection.execute("ANALYZE")
+    store.upkeep.give_room_back()
+    assert {row["tbl"] for row in connection.execute("SELECT tbl FROM sqlite_stat1")} == {"watermarks"}
+
+
 def test_a_value_that_none_can_have_is_damage(store: Store, connection: sqlite3.Connection) -> None:
     """SQLite has no objection to it, and the program could not read it."""
     index(store, "a")
