@@ -443,7 +443,7 @@ class App:
         from memory_pipeline.safekeeping.journal_anew import write_journal_anew
 
         try:
-            told = write_journal_anew(self.config, self.store)
+            told = write_journal_anew(self.config, self.store, self.clock)
         except (OSError, LockedError) as error:  # what is asked for may go on without; doctor tells of it
             told = f"{self.config.journal_path} is gone, and can't be written anew now: {error}"
         if told:

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from memory_pipeline.clock import Clock
 from memory_pipeline.config import Config
 from memory_pipeline.phase2.deeds import entry_id_of
-from memory_pipeline.phase2.hand import left_of
+from memory_pipeline.phase2.hand import Hand, left_of
 from memory_pipeline.phase2.rebuilt import REBUILT_ORIGIN
 from memory_pipeline.records import (
     Actor,
@@ -50,7 +51,7 @@ class _Known(Struct, frozen=True, kw_only=True):
         return [*self.settings, *self.reviews, *self.deeds, *self.uses]
 
 
-def write_journal_anew(config: Config, store: Store) -> str | None:
+def write_journal_anew(config: Config, store: Store, clock: Clock) -> str | None:
     """Write the journal anew where it is gone; returns what the person should know, None where all is well.
 
     Cut off at any moment, it leaves no journal or a whole one.
@@ -72,6 +73,7 @@ def write_journal_anew(config: Config, store: Store) -> str | None:
     store.journal.note_taken_in(one.record_id for one in known.deeds)
     if not journal.begin_anew(before, missing):
         return None
+    Hand(config, store, clock).leave_out_forgotten()  # a backup that somebody put back may be of before a forgetting
     return (
         f"{journal.path} was gone; written anew with what the newest backup has of it ({len(told)} records) and the "
         f"database beyond that ({len(missing)}). Tasks and notes that are younger than the backup are not in it"

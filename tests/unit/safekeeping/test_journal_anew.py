@@ -200,6 +200,22 @@ def test_nothing_that_was_forgotten_comes_back(kept: KeptState) -> None:
     assert not any(gone in written for gone in (UV, TABS, "ask Kim", *names))
 
 
+def test_a_backup_of_before_a_forgetting_that_was_put_back_brings_nothing_into_it(kept: KeptState) -> None:
+    """What is taken over from it is held against what was forgotten like all else."""
+    kept.clock.go_on(2 * 86_400)
+    kept.run()  # with a backup
+    shutil.copytree(kept.backups, kept.root / "copy")
+    with kept.open() as app:
+        app.forgetting().forget(Selector(match="uv for everything"))
+    lose_backups(kept)
+    shutil.copytree(kept.root / "copy", kept.backups)
+    lose_journal(kept)
+    with kept.open():
+        written = kept.config.journal_path.read_text(encoding="utf-8")
+    assert LINT_NOW in written
+    assert UV not in written
+
+
 def test_killed_anywhere_it_leaves_none_or_a_whole_one(kept: KeptState) -> None:
     """The next start writes the very same."""
     lose_journal(kept)
