@@ -16,7 +16,7 @@ def carry_out_merges(book: MemoryBook, merges: Iterable[Merge]) -> frozenset[str
     carried_out = set()
     for merge in merges:
         named = [book.memories.get(name) for name in (merge.keeps, *merge.gives_way)]
-        if all(memory is not None and memory.status is MemoryStatus.ACTIVE for memory in named):
+        if all(memory is not None and memory.status_now is MemoryStatus.ACTIVE for memory in named):
             for name in merge.gives_way:
                 _give_way(book, book.memories[name], merge)
             carried_out.add(merge.merge_id)

@@ -41,13 +41,13 @@ from memory_pipeline.store.decisions import (
 )
 from memory_pipeline.store.extractions import NOT_BY_HAND, entries_by_id
 from memory_pipeline.store.memories import read_memories
-from memory_pipeline.store.standing import SAID
+from memory_pipeline.store.standing import SAID, TOLD
 
 #: A draft of an entry is said while the entry is; one about memories, while all of them are told.
 _IS_SAID = f"""
     iif(d.merges IS NULL, e.entry_id IS NOT NULL AND {SAID}, NOT EXISTS (
         SELECT 1 FROM json_each(d.merges) AS j LEFT JOIN memories AS m ON m.memory_id = j.value
-        WHERE m.status IS NOT 'active'
+        WHERE m.memory_id IS NULL OR NOT ({TOLD})
     ))
 """
 _FROM_DRAFTS = """

@@ -15,6 +15,7 @@ from memory_pipeline.records import (
     Draft,
     DraftLabel,
     Entry,
+    Gate,
     MemoryStatus,
     Readiness,
     ReviewStatus,
@@ -140,6 +141,29 @@ def test_one_that_holds_no_longer_goes(world: World) -> None:
     assert desk.review.approve([draft.entry]).gone == (draft.entry.entry_id,)
     assert desk.distill().merges == ()
     assert world.store.drafts.merges() == []
+
+
+def test_none_waits_that_names_what_was_switched_off(world: World) -> None:
+    """At once, like everything else that is told of it."""
+    desk = said_twice(world)
+    desk.distill()
+    assert len(world.store.drafts.queue()) == 1
+    world.gate("thread-1", Gate.DISABLED)
+    assert world.store.drafts.queue() == []
+
+
+def test_nothing_gives_way_to_what_was_switched_off_after_it_was_approved(world: World) -> None:
+    """Else the words of the session that is kept out would be told for those that stand."""
+    desk = said_twice(world)
+    desk.distill()
+    draft = desk.proposal()
+    kept, given = (world.store.memories.get(name) for name in draft.merges)
+    assert kept is not None
+    assert given is not None
+    desk.review.approve([draft.entry], seen=[draft])
+    world.gate(kept.thread_ids[0], Gate.DISABLED)
+    world.run()
+    assert desk.told() == {given.statement}
 
 
 def test_the_scope_that_is_named_is_looked_at_alone(world: World) -> None:
