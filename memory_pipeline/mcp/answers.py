@@ -30,7 +30,7 @@ from memory_pipeline.mcp.arguments import (
 from memory_pipeline.mcp.quoting import answer_text, error_text, file_text, short_document
 from memory_pipeline.phase2.baseline import read_workspace_file
 from memory_pipeline.phase2.layout import MEMORY_FILE, SUMMARY_FILE
-from memory_pipeline.phase2.render import as_bytes, render_handbook, told_of
+from memory_pipeline.phase2.render import as_bytes, render_handbook, render_summary, told_of
 from memory_pipeline.phase2.wording import condition_from, statement_from
 from memory_pipeline.recall.context import Asked, Context, check_thread_id, give_context
 from memory_pipeline.recall.here import scope_of_folder
@@ -140,9 +140,7 @@ class Answers:
             MemoryPipelineError, OSError: there is none, or it can't be read.
         """
         if uri == SUMMARY_URI:
-            with self._looking() as store:
-                self._scopes(store, None)
-            text = self._file(SUMMARY_FILE)
+            text = self._summary()
         elif uri == HANDBOOK_URI:
             text = self._handbook()
         else:
@@ -416,6 +414,22 @@ class Answers:
         if content is None:
             raise UsageError(f"{name} is not there yet; `memory-pipeline run` writes it")
         return content.decode("utf-8", "replace")
+
+    def _summary(self) -> str:
+        """Return memory_summary.md as it would read if it were rendered now: what was switched off is told no more."""
+        self._file(SUMMARY_FILE)
+        with self._looking() as store:
+            self._scopes(store, None)
+            told = [one for one in store.memories.every() if one.status_now is MemoryStatus.ACTIVE]
+            cited = store.extractions.get_selected(sorted({name for one in told for name in one.thread_ids}))
+            in_force = in_force_now(self._config, store)
+        rendered = render_summary(
+            told_of(told),
+            [item.thread for item in cited],
+            max_bytes=self._config.phase2.summary_max_bytes,
+            unused={one.scope for one in told if not in_force.may_use(scope=one.scope)},
+        )
+        return rendered.decode("utf-8", "replace")
 
     def _handbook(self) -> str:
         """Return MEMORY.md; where only one project may be told, as it would read if there were no other."""

@@ -11,7 +11,7 @@ from kept_state import KeptState
 from rollout_logs import thread_id_of
 
 from memory_pipeline.app import App
-from memory_pipeline.mcp.answers import HANDBOOK_URI, Answers
+from memory_pipeline.mcp.answers import HANDBOOK_URI, SUMMARY_URI, Answers
 from memory_pipeline.recall.context import compose
 from memory_pipeline.recall.search import search
 from memory_pipeline.records import MemoryStatus
@@ -78,6 +78,20 @@ def test_an_agent_is_told_nothing_of_it(state: KeptState) -> None:
         (memory,) = (one for one in app.store.memories.every() if one.statement == RULE)
     text, _ = server.call("read_memory", {"memory_id": memory.memory_id})
     assert '"status":"retired"' in text.replace(" ", "").replace('\\"', '"')
+
+
+def test_the_summary_for_agents_is_told_without_it(state: KeptState) -> None:
+    """As it would be rendered now; while nothing is switched off, that is what was published."""
+    everywhere = "In all my projects, always write commit messages in English"
+    state.say(3, f"{everywhere}.")
+    state.run()
+    server = Answers(state.config, folder="/home/sam/shop", clock=state.clock)
+    before = server.read_resource(SUMMARY_URI)
+    published = (state.config.workspace_path / "memory_summary.md").read_text(encoding="utf-8")
+    assert "commit messages in English" in published
+    assert published in before
+    switch(state, 3, on=False)
+    assert "commit messages in English" not in server.read_resource(SUMMARY_URI)
 
 
 def test_switched_on_again_it_is_told_again_at_once(state: KeptState) -> None:
