@@ -116,7 +116,7 @@ _SETTLES_NOTHING = re.compile(
     r"\b(?:just|only) this (?:once|time)\b|[就只]这一?次|\b(?:(?:should|shall) we|this time|might"
     r"|could we|some ?day|plan(?:s|ned|ning)? to"
     r"|(?:like|love|going|want) to (?:move|switch|migrate|change)|(?:the )?other (?:team|project|repo)s?"
-    r"|another (?:team|project|repo)|used to be|is also"
+    r"|another (?:team|project|repo)|(?<!be )(?<!are )(?<!get )used to|is also"
     r"|(?:docs?|documentation|readme|articles?|tickets?|logs?|errors?) (?:still )?(?:say|tell|mention)s?"
     r"(?!.*\bbut\b))\b"
     r"|\b(?:too|as well)$|要不要|(?<!不)打算|考虑换|这次|别的项目|以前用(?!.*现在)",

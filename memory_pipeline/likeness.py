@@ -14,6 +14,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from memory_pipeline.changes import change_in, settles_nothing
+from memory_pipeline.mentions import merely_mentions
 from memory_pipeline.rivals import FAMILY_OF, ONE_OF
 from memory_pipeline.slots import exclude_each_other, settle_one_slot, settled_by
 from memory_pipeline.switches import Switch, switch_in
@@ -143,6 +144,8 @@ def contradicts(a: str, b: str) -> bool:
         return True
     if _announces_the_end(a, second) or _announces_the_end(b, first) or _values_anew(a, b):
         return True
+    if merely_mentions(a.casefold()) or merely_mentions(b.casefold()):
+        return False
     return _is_turned_round(first, second) or _is_exchanged(first, second)
 
 
@@ -679,7 +682,7 @@ def _leave_each_other(one: _Choice, other: _Choice) -> bool:
 @lru_cache(maxsize=4096)
 def _choice_in(text: str) -> _Choice | None:
     """What a statement chooses, when that is all it says but for what was said in the same breath before it."""
-    if not code_in(text) <= KNOWN_TOOLS:
+    if not code_in(text) <= KNOWN_TOOLS or merely_mentions(text.casefold()):
         return None
     text = _last_said(text)
     switch = switch_in(text) or switch_in(_from_the_choice_on(text))
@@ -772,7 +775,7 @@ def _chosen(said: str, reading: _Reading, switch: Switch | None) -> _Choice | No
     if len(families) != 1 or _SOMEWHERE.search(reading.plain):
         return None
     if switch is not None:
-        return _announced(reading, switch, tools)
+        return _announced(said, reading, switch, tools)
     if tools <= refused or (len(tools) == 1 and _TELLS_OF_A_THING_OF_IT.search(_marked(said, tools))):
         return None
     # "whenever you'd take npm, take pnpm"
@@ -789,8 +792,13 @@ def _chosen(said: str, reading: _Reading, switch: Switch | None) -> _Choice | No
     return _Choice(family=families.pop(), chosen=chosen, left=tools - chosen, is_announced=False)
 
 
-def _announced(reading: _Reading, switch: Switch, tools: frozenset[str]) -> _Choice | None:
+def _announced(said: str, reading: _Reading, switch: Switch, tools: frozenset[str]) -> _Choice | None:
+    if len(tools) == 1 and _TELLS_OF_A_THING_OF_IT.search(_marked(said, tools)):
+        return None
     if _holds_in_a_part(reading) or _says_much_more(reading, tools | reading.place, _MOST_WORDS_OF_A_SWITCH):
+        return None
+    known = _ANYWHERE | _SAID_OF_CHOICES | {word for family in _families(tools) for word in _MEANT_FOR.get(family, ())}
+    if any(_stem(found["part"]) not in known for found in _FOR_A_PART.finditer(reading.plain)):
         return None
     left = switch.left & tools
     chosen = switch.entered & tools or tools - left
@@ -813,6 +821,12 @@ def _holds_in_a_part(reading: _Reading) -> bool:
     )
 
 
+def _families(tools: frozenset[str]) -> set[str]:
+    return {FAMILY_OF[word] for word in tools}
+
+
+#: "kafka gave way to sqs for the mails": one part of the work alone.
+_FOR_A_PART = re.compile(r"\b(?:for|on) (?:the|our|all|those|these) (?P<part>[a-z]+s)\b")
 _BESIDE_THE_CODE = frozenset(
     map(_stem, ["legacy", "demo", "demos", "prototype", "docs", "documentation", "examples", "samples"])
 )
@@ -1001,8 +1015,8 @@ _LEAVES = (
 
 #: "the mysql replica", "kafka topics": not the tool itself is told of.
 _TELLS_OF_A_THING_OF_IT = re.compile(
-    r"§ (?:replica|topic|snapshot|script|password|config|configuration|file|migration|host|image|cluster|server|plugin"
+    r"§ (?:dev |test |import )?(?:replica|topic|snapshot|script|password|config|configuration|file|migration|host|image|cluster|server|plugin"
     r"|version|table|schema|cache|job|container|install|command|log|error|hook|build|workspace|lockfile|user|connection|pool"
     r"|dump|backup|fixture|model|import|export|component|page|rule|setting|endpoint|consumer|producer|event|message"
-    r"|credential|port|url|licen[cs]e|account|instance|node|driver|wrapper|cli|api|docs?)s?\b"
+    r"|credential|port|url|licen[cs]e|account|instance|node|driver|wrapper|cli|api|doc|client|warning|logo)s?\b"
 )

@@ -67,7 +67,7 @@ _UNCERTAIN = re.compile(
     r"[?§]|\b(?:if|unless|until|except|only|not|never|no|don'?t|isn'?t|aren'?t|won'?t|can|could|may|might|would|or"
     r"|maybe|perhaps|probably|between|at (?:least|most)|(?:more|less|longer|fewer) than|before|after|when|whenever"
     r"|while|during|their|his|her|they|he|she|some(?:one|body)?|most|several|half"
-    r"|for (?:now|today|the (?:moment|time being))|temporar(?:y|ily)|too|as well|additionally|in addition"
+    r"|for (?:now|today|the (?:moment|time being))|temporar(?:y|ily)|used to|once(?! a\b)|back then|at (?:that|the) time|originally|too|as well|additionally|in addition"
     r"|this (?:time|once|run|test|build|branch|session|task|case)"
     r"|(?:want(?:s|ed)?|plan(?:s|ned|ning)?|hop(?:e[sd]?|ing)|intend(?:s|ed)?|try|tr(?:ies|ied|ying)) to)\b"
     r"|^(?:is|are|was|were|does|did|has|why|what|how|who|where|which|should|shall|will)\b|(?<!^)\balso\b"
