@@ -1015,8 +1015,10 @@ _LEAVES = (
 
 #: "the mysql replica", "kafka topics": not the tool itself is told of.
 _TELLS_OF_A_THING_OF_IT = re.compile(
-    r"§ (?:dev |test |import )?(?:replica|topic|snapshot|script|password|config|configuration|file|migration|host|image|cluster|server|plugin"
-    r"|version|table|schema|cache|job|container|install|command|log|error|hook|build|workspace|lockfile|user|connection|pool"
+    r"§ (?:dev |test |import )?(?:replica|topic|snapshot|script|password|config|configuration|file|migration"
+    r"|host|image|cluster|server|plugin"
+    r"|version|table|schema|cache|job|container|install|command|log|error|hook|build|workspace|lockfile|user"
+    r"|connection|pool"
     r"|dump|backup|fixture|model|import|export|component|page|rule|setting|endpoint|consumer|producer|event|message"
     r"|credential|port|url|licen[cs]e|account|instance|node|driver|wrapper|cli|api|doc|client|warning|logo)s?\b"
 )

@@ -62,39 +62,50 @@ _TURNING = r"(?:rewrit|swapp|replac|mov|switch|migrat|chang|convert|dropp|port)i
 #: Begins a form of a text that tells no choice beside what it tells of a tool: "tox crashes, so we use nox".
 _NO_CHOICE = (
     r"^(?!.*(?:\b(?:we|use|so|hence|please|pls|take|prefer|that one|is in|instead|stay away)\b"
-    rf"|\b(?:it's|it is)(?: now)? {_T}|(?<!{_T} )(?<!than {_T} )(?<!again )\bnow\b|{_T} (?:it is|is in|took)\b|用|换|改)).*"
+    rf"|\b(?:it's|it is)(?: now)? {_T}|(?<!{_T} )(?<!than {_T} )(?<!again )\bnow\b|{_T} (?:it is|is in|took)\b"
+    rf"|用|换|改)).*"
 )
 _KINDS = (
     # tried and given up, looked at and turned down
     (
-        r"^(?=.*\b(?:tried|trial|evaluated|looked|considered|compared|gave)\b).*\b(?:stay(?:ed)? (?:with|on)|stuck (?:with|to)"
-        rf"|we kept|kept {_T}|keep {_T}|so (?:i|we) reverted|(?:thrown|threw) (?:it )?out|(?:rolled|put|changed) (?:it )?back"
+        r"^(?=.*\b(?:tried|trial|evaluated|looked|considered|compared|gave)\b).*\b(?:stay(?:ed)? (?:with|on)"
+        r"|stuck (?:with|to)"
+        rf"|we kept|kept {_T}|keep {_T}|so (?:i|we) reverted|(?:thrown|threw) (?:it )?out|(?:rolled|put"
+        rf"|changed) (?:it )?back"
         r"|came back to|turned (?:it )?down|not worth|no (?:gain|benefit|difference|point|use in it))\b"
-        r"|\b(?:(?:decided|voted|spoke) against|(?:i|we) (?:said no|declined|refused|threw (?:it|that|this) away)|can leave|was a joke"
+        r"|\b(?:(?:decided|voted|spoke) against|(?:i|we) (?:said no|declined|refused|threw (?:it|that"
+        r"|this) away)|can leave|was a joke"
         r"|kidding|nothing changed|there (?:will be|is|was|won't be) no (?:\w+ )?(?:switch|move|migration|change)"
-        r"|(?:never|nobody|no one) (?:\w+ )?(?:suggest|propos|want|mov|switch|replac)\w*(?<!move)(?<!switch)(?<!replace)"
+        r"|(?:never|nobody|no one) (?:\w+ )?(?:suggest|propos|want|mov|switch"
+        r"|replac)\w*(?<!move)(?<!switch)(?<!replace)"
         r"|(?:don't|do not) (?:ever )?(?:suggest|propose)|(?:nobody|no one) wants|was declined)\b"
-        rf"|^[^§]*{_T} (?:(?:is|was|were|are|has been|'s) )?(?:rejected|turned down|declined|ruled out|out of (?:scope|the question)"
+        rf"|^[^§]*{_T} (?:(?:is|was|were|are|has been|'s) )?(?:rejected|turned down|declined|ruled out"
+        rf"|out of (?:scope|the question)"
         r"|not (?:an? |even )?(?:option|candidate|alternative|choice)|no (?:option|candidate|alternative|choice)\b"
         r"|dead to me|off the list|(?:gone|off|removed|struck) from (?:the|our) (?:short ?)?list)[^§]*$"
         r"|\b(?:short ?list|candidates?|contenders?|alternatives? (?:to|were|are))\b"
-        rf"|试过|评估过|没有?采用|没采纳|否决|不在考虑|留在 ?{_T}|还是留|又改回|又换回|效果不好|不划算|没答应|拒绝|提过|提议|没人想|[想要]把 ?{_T}"
+        rf"|试过|评估过|没有?采用|没采纳|否决|不在考虑|留在 ?{_T}|还是留|又改回|又换回|效果不好|不划算|没答应"
+        rf"|拒绝|提过|提议|没人想|[想要]把 ?{_T}"
     ),
     # only imagined, or what it would take
     (
-        r"\b(?:perhaps|maybe|might|whether|votes? on|proposals?|proposes?|suggests?|discuss(?:ing|es)|imagine|supposing|assum(?:e|ing) (?:we|you|that|i)|pretend|hypothetically|what if|as if|what (?:we|you|i)'d"
+        r"\b(?:perhaps|maybe|might|whether|votes? on|proposals?|proposes?|suggests?|discuss(?:ing|es)|imagine"
+        r"|supposing|assum(?:e|ing) (?:we|you|that|i)|pretend|hypothetically|what if|as if|what (?:we|you|i)'d"
         r"|(?:we|you)'d (?:have|need|gain|lose|save|still|be)|it'd|that'd|had not been"
         r"|would (?:take|cost|mean|break|need|have|save|help|require|still|only|also|solve|fix|make))\b"
         r"|\bsuppose (?:we|you|i|that)\b"
         rf"|(?:^|[,.;] ){_TURNING} [^,.;]*{_T}[^,.;]*"
-        r" (?:would|will|took|takes|brought|brings|costs?|means|needs|makes|made|helps|helped|sounds|seems|feels|was|is) "
+        r" (?:would|will|took|takes|brought|brings|costs?|means|needs|makes|made|helps|helped|sounds|seems"
+        r"|feels|was|is) "
         rf"|(?:把|从) ?{_T} ?(?:换|改|迁|切)(?:成|到) ?{_T} ?(?:要|会|需|得|很|太|不|没)|要是换|就要重写|就得重"
     ),
     # talked about, read, written elsewhere
     (
-        r"\b(?:(?:talk|hear|rave|complain)(?:s|ed|ing)? (?:\w+ )?(?:about|of)|(?:i'm|am|been|was|were) reading|reading (?:up|about)"
+        r"\b(?:(?:talk|hear|rave|complain)(?:s|ed|ing)? (?:\w+ )?(?:about|of)|(?:i'm|am|been|was|were) reading"
+        r"|reading (?:up|about)"
         r"|hyped?|swears? by|(?:i|we)(?:'ve)? heard|guides?|tutorials?|blogs?|articles?|changelog|release notes"
-        r"|videos?|books?|courses?|podcasts?|newsletters?|faq|wiki|surveys?|chapter|how to|printed|explains?|describes?|interview"
+        r"|videos?|books?|courses?|podcasts?|newsletters?|faq|wiki|surveys?|chapter|how to|printed|explains?"
+        r"|describes?|interview"
         r"|(?:former|previous|last|old) (?:employer|company|job|team|project)|typo was"
         r"|why (?:we|you|they|i) (?:don't|do not|still|never))\b"
         r"|听说|据说|[都在]讨论|文档里|教程|博客|文章|帖子|有人(?:说|问|推荐)"
@@ -112,24 +123,33 @@ _KINDS = (
     (
         _NO_CHOICE
         + rf"{_T} (?:(?:now|still|already|just|also|again|suddenly|always|sometimes) )*"
-        + r"(?:complain|report|say|print|warn|crash|hang|throw|show|find|need|return|exit|break|log|refuse|change|drop)(?:s|ed)?\b"
-        rf"|{_NO_CHOICE}{_T} (?:is|was|isn't|wasn't) {_VERY}(?:down|up(?! to)|running|there|available|at version|on version"
+        + r"(?:complain|report|say|print|warn|crash|hang|throw|show|find|need|return|exit|break|log|refuse"
+        r"|change|drop)(?:s|ed)?\b"
+        rf"|{_NO_CHOICE}{_T} (?:is|was|isn't|wasn't) {_VERY}(?:down|up(?! to)|running|there|available"
+        rf"|at version|on version"
         rf"|out of date|installed|broken|stuck|crashing|failing|back)\b"
         rf"|{_NO_CHOICE}{_T} (?:is|was|are|has become|became|got|looks?|looked|feels?|seems?|sounds?) {_VERY}"
-        r"(?:(?!rather|other)\w+er than|better|best|faster|slower|nicer|good|great|nice|fine|cool|popular|useless|powerful|mature|interesting)\b"
+        r"(?:(?!rather|other)\w+er than|better|best|faster|slower|nicer|good|great|nice|fine|cool|popular"
+        r"|useless|powerful|mature|interesting)\b"
         rf"|{_NO_CHOICE}{_T} (?:has|have|had) {_VERY}(?:gained|grown|improved|matured|caught up)\b"
-        rf"|{_T} ?(?:现在|最近)?也?(?:很|挺|蛮|比较|更)(?:流行|火|好|快|成熟|稳定|不错)|{_T} ?(?:现在)?(?:会|在|又|老是?|总是?)?(?:报|打印|警告|崩|卡住|失败)"
+        rf"|{_T} ?(?:现在|最近)?也?(?:很|挺|蛮|比较|更)(?:流行|火|好|快|成熟|稳定|不错)|{_T} ?(?:现在)?(?:会|在"
+        rf"|又|老是?|总是?)?(?:报|打印|警告|崩|卡住|失败)"
         rf"|{_T} (?:(?:is|was|are) )?{_VERY}(?:better|(?!rather|other|earlier)\w+er) than {_T}|{_T} is not wrong"
-        rf"|{_T} (?:container|server|process|service|audit|table|plugin|command)\b (?:has (?:become|got)|died|failed|crashed|stopped)\b"
+        rf"|{_T} (?:container|server|process|service|audit|table|plugin|command)\b (?:has (?:become|got)|died"
+        rf"|failed|crashed|stopped)\b"
         rf"|\b(?:stop|restart|start|kill) {_T} (?:before|after|while|first|when|and|on)\b"
-        rf"|\bi (?:re)?(?:stopped|started|killed) {_T}|{_T} stopped working|\b(?:error|warning|stack ?trace)s?\b|cannot find|did you mean"
-        rf"|\bdropped support for\b|\bno longer ships?\b|leftovers? of|报错|提示|{_T}[^，,]{{0,6}}挂了|停掉 ?{_T}|升级到 ?\d"
+        rf"|\bi (?:re)?(?:stopped|started|killed) {_T}|{_T} stopped working|\b(?:error|warning"
+        rf"|stack ?trace)s?\b|cannot find|did you mean"
+        rf"|\bdropped support for\b|\bno longer ships?\b|leftovers? of|报错|提示|{_T}[^，,]{{0,6}}挂了"
+        rf"|停掉 ?{_T}|升级到 ?\d"
     ),
 )
 #: What was so at some time; a person who says how it is now tells of a change.
 _ONCE = (
-    r"\b(?:(?<!for )once(?! (?:and for all|told|said|i|we|you|a|per|every|again))|originally|initially|at first|back then"
-    rf"|at the time|in the past|in the old days|long ago|(?:years?|decades?|ages) ago|in (?:19|20)\d\d|(?<!be )(?<!are )(?<!get )used to|came from)\b"
+    r"\b(?:(?<!for )once(?! (?:and for all|told|said|i|we|you|a|per|every|again))|originally|initially|at first"
+    r"|back then"
+    rf"|at the time|in the past|in the old days|long ago|(?:years?|decades?|ages) ago|in (?:19|20)\d\d"
+    rf"|(?<!be )(?<!are )(?<!get )used to|came from)\b"
     rf"|\bbefore {_T}|当年|当初|早年|很久以前|几年前|(?<!从)以前(?![说讲让提的])"
 )
 _BY_NOW = (
@@ -139,33 +159,39 @@ _BY_NOW = (
 #: Who is said to use a tool, or to have gone over to it.
 _SUBJECT = (
     r"(?:(?<!all )(?<!all of )\b(?:the|our|my|an?|another|every|some|many|most|their|its|his|her|several) "
-    r"|\b(?=(?:customers?|upstream|colleagues?|users?|vendors?|friends?|competitors?|others|they|he|she|some(?:one|body)"
+    r"|\b(?=(?:customers?|upstream|colleagues?|users?|vendors?|friends?|competitors?|others|they|he|she"
+    r"|some(?:one|body)"
     r"|whoever|management|any(?:one|body)|people) ))"
     r"(?P<who>(?:[a-z'-]+ ){0,2}?[a-z'-]+) (?:of mine |(?:with|from|in) [^§,.;]{1,20} )?(?:"
     r"(?:(?:has|have|had|is|are|was|were|been|being|also|all|already|now|just|recently|finally|still) ){0,4}"
-    r"(?:moved|moves?|switch(?:ed|es)?|migrated|converted|went|goes|changed|adopted|us(?:es?|ed|ing)|prefers?|likes?|swears?"
-    r"|replaced|replaces|rewrote|rewritten|dropped|ditched|wants?|wanted|discuss(?:es|ed|ing)|thinks?|believes?|said|recommend\w*|loves?|runs? (?:on|with)|relies|works? with|rewritten|ported|built)"
-    rf"|(?:(?:has|have|had|also|all|already) )*(?:is|are|been|now) (?:(?:now|already|still|all) )?(?:on|with)) (?:[^§,.;]{{0,24}}? )?{_T}"
-    r"|(?:^|[，,。；\s])(?:(?!我们|咱们|这个|本|整个|项目)[\u4e00-\u9fff]){0,4}(?:端|(?<!数据)(?<!仓)(?<!代码)库|(?<!我们)组|那边|部门"
-    r"|服务|公司|同事|客户|用户|[那这]块|页面?|后台|站|老项目|别的项目)(?:里|的人)?(?:已经|现在|都|也|早就|刚刚?|昨天|上周)*(?:从|用|换|改|迁|切|把|是)"
+    r"(?:moved|moves?|switch(?:ed|es)?|migrated|converted|went|goes|changed|adopted|us(?:es?|ed|ing)|prefers?"
+    r"|likes?|swears?"
+    r"|replaced|replaces|rewrote|rewritten|dropped|ditched|wants?|wanted|discuss(?:es|ed|ing)|thinks?|believes?"
+    r"|said|recommend\w*|loves?|runs? (?:on|with)|relies|works? with|rewritten|ported|built)"
+    rf"|(?:(?:has|have|had|also|all|already) )*(?:is|are|been|now) (?:(?:now|already|still|all) )?(?:on"
+    rf"|with)) (?:[^§,.;]{{0,24}}? )?{_T}"
+    r"|(?:^|[，,。；\s])(?:(?!我们|咱们|这个|本|整个|项目)[\u4e00-\u9fff]){0,4}(?:端"
+    r"|(?<!数据)(?<!仓)(?<!代码)库|(?<!我们)组|那边|部门"
+    r"|服务|公司|同事|客户|用户|[那这]块|页面?|后台|站|老项目|别的项目)(?:里|的人)?(?:已经|现在|都|也|早就"
+    r"|刚刚?|昨天|上周)*(?:从|用|换|改|迁|切|把|是)"
 )
-_OWN = frozenset(
-    """
-    project projects repo repository codebase code team teams group company organisation organization org stack setup product
-    system developers devs engineers people folks guys consortium board lead leads boss client cto ops everyone everything
-    library site game firmware toolchain pipeline ci monorepo thing world office lab department crew prof professor supervisor manager architect pm owner devops infra client choice rule
-    default standard convention decision migration switch tool tools replacement package application new old latest final
-    correct right way rest future only one whole
-    """.split()
-)
+_OWN_WORDS = """
+project projects repo repository codebase code team teams group company organisation organization org stack
+setup product
+system developers devs engineers people folks guys consortium board lead leads boss client cto ops everyone everything
+library site game firmware toolchain pipeline ci monorepo thing world office lab department crew prof professor
+supervisor manager architect pm owner devops infra client choice rule
+default standard convention decision migration switch tool tools replacement package application new old latest final
+correct right way rest future only one whole
+"""
+_OWN = frozenset(_OWN_WORDS.split())
 #: "the prof makes us use tox", "apart from the demo everything runs on tox".
 _US = frozenset({"we", "us", "i", "me", "you", "everything", "everyone", "that"})
-_DESCRIBING_OWN = frozenset(
-    """
-    whole entire complete full own dev main core current engineering development new old only our house final right
-    correct default standard general team project company next better preferred official
-    """.split()
-)
+_DESCRIBING_WORDS = """
+whole entire complete full own dev main core current engineering development new old only our house final right
+correct default standard general team project company next better preferred official
+"""
+_DESCRIBING_OWN = frozenset(_DESCRIBING_WORDS.split())
 #: What of a project may stand for it, where the tools are for just that.
 _USED_BY = {
     "database": "database databases db storage",

@@ -1,6 +1,7 @@
 """What a person announces of tools: that one left, that another came, in whatever words, with or without the old one.
 
-"I told you tox, that's outdated, nox now", "s/tox/nox/", "tox 作废，以后都是 nox", "this repo has moved over to nox". A
+"I told you tox, that's outdated, nox now", "s/tox/nox/", "tox 作废，以后都是 nox", "this repo has moved over"
+" to nox". A
 text is read only where it names tools of one use and says that something changed. A question, a plan, a wish, a
 condition, one time alone and what others do announce nothing.
 """
