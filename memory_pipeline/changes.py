@@ -12,6 +12,8 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from memory_pipeline.folding import in_simplified
+
 
 class Change(Struct, frozen=True, kw_only=True):
     """What left, what came instead, and the words beside them, which say what it is that changed."""
@@ -24,7 +26,7 @@ class Change(Struct, frozen=True, kw_only=True):
 @lru_cache(maxsize=1 << 12)
 def change_in(text: str) -> Change | None:
     """Return the change of one value that a text announces; None where it announces none, or doesn't name both."""
-    folded = text.casefold().replace("’", "'")
+    folded = in_simplified(text).casefold().replace("’", "'")
     if _HAS_VALUE.search(folded) is None or is_unsettled(folded):
         return None
     for announced in _ANNOUNCED:
@@ -41,7 +43,7 @@ def settles_nothing(text: str) -> bool:
 
     Narrower than ``is_unsettled``: a rule may be asked for as a question, or hold under a condition.
     """
-    return _SETTLES_NOTHING.search(text) is not None
+    return _SETTLES_NOTHING.search(in_simplified(text)) is not None
 
 
 def is_unsettled(folded: str) -> bool:
@@ -120,6 +122,6 @@ _SETTLES_NOTHING = re.compile(
     r"|another (?:team|project|repo)|(?<!be )(?<!are )(?<!get )used to|is also"
     r"|(?:docs?|documentation|readme|articles?|tickets?|logs?|errors?) (?:still )?(?:say|tell|mention)s?"
     r"(?!.*\bbut\b))\b"
-    r"|\b(?:too|as well)$|要不要|(?<!不)打算|考虑换|这次|别的项目|以前用(?!.*现在)",
+    r"|(?<!should )(?<!must )(?<!do )\b(?:too|as well)$|要不要|(?<!不)打算|考虑换|这次|别的项目|以前用(?!.*现在)",
     re.IGNORECASE,
 )

@@ -8,12 +8,13 @@ another.
 from __future__ import annotations
 
 import re
-import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from msgspec import Struct
 
 from memory_pipeline.changes import change_in, settles_nothing
+from memory_pipeline.folding import folded as folded_text
+from memory_pipeline.folding import in_simplified
 from memory_pipeline.mentions import merely_mentions
 from memory_pipeline.rivals import FAMILY_OF, ONE_OF
 from memory_pipeline.slots import exclude_each_other, settle_one_slot, settled_by
@@ -144,7 +145,7 @@ def contradicts(a: str, b: str) -> bool:
         return True
     if _announces_the_end(a, second) or _announces_the_end(b, first) or _values_anew(a, b):
         return True
-    if merely_mentions(a.casefold()) or merely_mentions(b.casefold()):
+    if merely_mentions(_folded(a)) or merely_mentions(_folded(b)):
         return False
     return _is_turned_round(first, second) or _is_exchanged(first, second)
 
@@ -352,7 +353,7 @@ _TOKEN = re.compile(
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+")
 #: Circumstances at the head of a clause: "提交前…", "合并之后…". Not "前端", "后端", "以后", "然后" and their like.
 _CJK_PLACE = re.compile(
-    r"(^|[\s，。；、,;：:])([\u4e00-\u9fff]{2,6}?)(?<![今往然最此以之先])(?:之前|以前|前|之后|以后|后|的时候|时)"
+    r"(^|[\s，。；、,;：:])([\u4e00-\u9fff]{2,6}?)(?<![今往然最此以之先目当])(?:之前|以前|前|之后|以后|后|的时候|时)"
     r"(?![端台缀者续果期进景间候])"
 )
 _CJK_NEGATION = re.compile(
@@ -371,7 +372,7 @@ _CJK_STOP = re.compile(
 
 @lru_cache(maxsize=1 << 14)
 def _read(text: str) -> _Reading:
-    folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("`", " ")
+    folded = folded_text(text).replace("`", " ")
     if "more" in folded:
         folded = re.sub(r"\bany more\b|\b(no) more(?= \w+ing\b)", r"\1 anymore", folded)
         folded = re.sub(r"\bno more (\w+)", _no_more, folded)
@@ -682,14 +683,18 @@ def _leave_each_other(one: _Choice, other: _Choice) -> bool:
 @lru_cache(maxsize=4096)
 def _choice_in(text: str) -> _Choice | None:
     """What a statement chooses, when that is all it says but for what was said in the same breath before it."""
-    if not code_in(text) <= KNOWN_TOOLS or merely_mentions(text.casefold()):
+    if not code_in(text) <= KNOWN_TOOLS or merely_mentions(_folded(text)):
         return None
     text = _last_said(text)
     switch = switch_in(text) or switch_in(_from_the_choice_on(text))
     if switch is None or not (switch.left and switch.entered):
         text = _without_reasons(text)
-    said = _from_the_choice_on(_anywhere(text.casefold()))
+    said = _from_the_choice_on(_anywhere(_folded(text)))
     return _chosen(said, _read(said), switch)
+
+
+def _folded(text: str) -> str:
+    return in_simplified(text).casefold()
 
 
 def _last_said(text: str) -> str:
@@ -704,7 +709,7 @@ def _last_said(text: str) -> str:
 
 def _without_reasons(text: str) -> str:
     """A text without what it gives as the reason, or as the occasion: neither limits where it holds."""
-    text = _last_said(text.casefold())
+    text = _last_said(_folded(text))
     for occasion in (_REASON_BEFORE, _REASON_AT_HEAD, _OCCASION):
         found = occasion.match(text)
         if found is not None and _asks_for_a_tool(text[found.end() :]):
@@ -848,20 +853,22 @@ def _turns_away_from(choice: _Choice | None, text: str) -> bool:
     if not choice.left and not choice.is_announced:
         return False
     said = _anywhere(_BUT_FOR.sub("", _without_reasons(text)))
+    said = _named_by_use(choice.family).sub(" ", said)
     said = _without_others(said, choice)
     told = _read(said)
     tools = frozenset(word for word in told.words if FAMILY_OF.get(word) in ONE_OF)
-    if {FAMILY_OF[word] for word in tools} != {choice.family} or tools & choice.chosen:
-        return False
     # Of two that are both read as refused one is meant; a person who uses neither says so otherwise.
     refused = told.refused if tools - told.refused or len(tools) == 1 else frozenset()
+    if {FAMILY_OF[word] for word in tools} != {choice.family} or (tools - refused) & choice.chosen:
+        return False
     if not (tools & (choice.left or tools)) - refused or _SOMEWHERE.search(told.plain):
         return False
     if not choice.left and len(tools) == 1 and _TELLS_OF_A_THING_OF_IT.search(_marked(said, tools)):
         return False
     # "whenever it's npm or pnpm, take pnpm"
     chooses = bool(told.place & tools and told.asked & tools) or len(told.place & tools) > 1
-    if not chooses and any(_stem(word) not in _ANYWHERE for word in told.place - tools):
+    meant = frozenset(_MEANT_FOR.get(choice.family, ()))
+    if not chooses and any(_stem(word) not in _ANYWHERE for word in told.place - tools - meant):
         return False  # it holds somewhere, or at times
     others = told.words - tools
     return len(others) <= _MOST_WORDS_AROUND and not any(map(_is_exact, others))
@@ -874,12 +881,20 @@ def _without_others(said: str, choice: _Choice) -> str:
         reading = _read(clause)
         tools = {word for word in reading.words if FAMILY_OF.get(word) == choice.family}
         meant = tools & (choice.left | choice.chosen) if choice.left else tools - reading.refused
+        if tools and tools <= choice.chosen and _TURNED_DOWN.search(clause):
+            continue  # "tox, nox kept breaking": that it is used is not said here
         if not tools or meant or len(tools) > 1:
             kept.append(clause)
     return ", ".join(kept)
 
 
-_CLAUSE = re.compile(r"[,;](?=\s)|[，；。]|\s[-–—]\s")
+_CLAUSE = re.compile(r"[,;.!?](?=\s)|[，；。！？]|\s[-–—]\s")
+_TURNED_DOWN = re.compile(
+    r"\b(?:br(?:eak|oke)\w*|crash\w*|fail\w*|slow|trouble|not|never|no|nobody|out|deny|denied|blocked|legacy"
+    r"|reject\w*|turned down"
+    r"|banned|away|avoid|without|again|issues?|problems?|mess|buggy|wrong|dropped|gone)\b|n't\b|[别不坑慢没]"
+    r"|出局|排除|问题"
+)
 
 
 def _marked(said: str, tools: frozenset[str]) -> str:
@@ -888,7 +903,9 @@ def _marked(said: str, tools: frozenset[str]) -> str:
 
 def _anywhere(said: str) -> str:
     """A text without places that are the whole project, or all there are: "in prod and staging", 线上线下都."""
-    return _ALL_PLACES.sub(" ", _IN_THIS_PROJECT.sub(" ", said))
+    for place in (_OCCASIONS, _IN_THIS_PROJECT, _ALL_PLACES):
+        said = place.sub(" ", said)
+    return said
 
 
 _ENVIRONMENT = (
@@ -904,7 +921,23 @@ _ALL_PLACES = re.compile(
     r"|前后端(?=[^，,]{0,3}(?:都|全|统一|一律))"
 )
 _IN_THIS_PROJECT = re.compile(
-    r"\b(?:for|in|on) (?:this|thsi|tihs|our|the|teh) (?:\w+ )?(?:repo(?:sitory)?|project|codebase)\b"
+    r"\b(?:for|in|on) (?:this|thsi|tihs|our|the|teh|my) (?:\w+ )?(?:repo(?:sitory)?|project|codebase|company"
+    r"|team|group)\b"
+    r"|\b(?:for|in|on) (?:this|our) (?:library|site|product|game|firmware|app|application|program|package|thing)\b"
+    r"|\bin (?:here|all (?:of it|(?:our )?environments))\b|\bacross (?:the board|(?:all|the) \w+)\b|\b[a-z]+-wide\b"
+)
+#: When, in what company, how long and to what end something was settled: that limits nothing.
+_OCCASIONS = re.compile(
+    r"\b(?:this|last|yesterday|earlier this) (?:morning|afternoon|evening|week|month|sprint|quarter|spring"
+    r"|summer|autumn"
+    r"|winter|year)\b|\bback in \w+\b|\bin (?:january|february|march|april|may|june|july|august|september|october"
+    r"|november|december|spring|summer|autumn|winter)\b|\bover the weekend\b|\b(?:last )?night\b"
+    r"|\bfor (?:an?|one|two|three|half an?|several|a few|many|some) (?:\w+ )?(?:days?|weeks?|months?|years?|hours?)\b"
+    r"|\b(?:in|at|after|during) (?:the|our|a|today's|yesterday's|last) (?:\w+ )?(?:chat|meeting"
+    r"|retro(?:spective)?|call"
+    r"|stand-?up|review|vote|discussion|thread|rfc|channel|planning|audit|benchmarks?|workshop|poll|survey)\b"
+    r"|(?:比较|讨论|评审|商量|评估|压测|投票)(?:之?后|以后)"
+    r"|\bfor (?:\w+ )?(?:\w+(?:ility|ness|ance|ency|ity)|(?:\w+ )?reasons|simplicity's sake|speed)\b"
 )
 _BUT_FOR = re.compile(
     r"除了[^，,]{1,12}[，,]|\b(?:except|apart from|but for|other than|(?:everything|all) but) [^,]*(?:, which [^,]*)?"
@@ -914,7 +947,7 @@ _MOST_WORDS_AROUND = 10
 _MOST_WORDS_OF_A_SWITCH = 14
 _WHENEVER = re.compile(r"\b(?:when|whenever|where|wherever|if)\b")
 _SOMEWHERE = re.compile(
-    r"测试|线上|生产|前端|后端|脚本|本地|开发环境|服务里|模块"
+    r"测试(?!框架|工具|库)|线上|生产|前端|后端|脚本|本地|开发环境|服务里|模块"
     r"|\b(?:tests?|production|prod|staging|local(?:ly)?|scripts?|windows|linux|macos|mac)\b(?! runner)"
 )
 
@@ -945,40 +978,45 @@ _SAID_OF_CHOICES = frozenset(map(_stem, _SAID_OF_CHOICES_WORDS.split()))
 
 
 #: What a family of tools is for, in the words that a choice names it by: "for the database", "as test runner".
-_MEANT_FOR = {
-    family: frozenset(map(_stem, words.split()))
-    for family, words in {
-        "javascript packages": "package manager packages dependency dependencies",
-        "python packages": "package manager packages dependency dependencies python environment environments",
-        "python tests": "test tests runner testing",
-        "javascript tests": "test tests runner testing",
-        "python style": "formatter formatting style",
-        "python lint": "linter linting",
-        "javascript style": "formatter formatting style linter",
-        "database": "database databases db storage",
-        "containers": "container containers",
-        "python http": "http client requests",
-        "type check": "type types checker checking",
-        "bundler": "bundler bundling builds",
-        "hosting": "hosting cloud provider",
-        "continuous integration": "ci continuous integration",
-        "frontend": "frontend ui framework",
-        "store in the browser": "state store management",
-        "broker": "message queue broker messaging queues events",
-        "python web": "web framework",
-        "python logging": "logging logger logs",
-        "javascript logging": "logging logger logs",
-        "python validation": "validation validating schema",
-        "javascript validation": "validation validating schema",
-        "python templates": "template templates templating engine",
-        "task runner": "task runner tasks automation",
-        "dates in javascript": "date dates",
-        "javascript orm": "orm",
-        "tests in the browser": "browser e2e test tests",
-        "monorepo": "monorepo workspace",
-        "styles": "css styles styling",
-    }.items()
+_MEANT_FOR_WORDS = {
+    "javascript packages": "package manager packages dependency dependencies",
+    "python packages": "package manager packages dependency dependencies python environment environments",
+    "python tests": "test tests runner testing",
+    "javascript tests": "test tests runner testing",
+    "python style": "formatter formatting style",
+    "python lint": "linter linting",
+    "javascript style": "formatter formatting style linter",
+    "database": "database databases db storage",
+    "containers": "container containers",
+    "python http": "http client requests",
+    "type check": "type types checker checking",
+    "bundler": "bundler bundling builds",
+    "hosting": "hosting cloud provider",
+    "continuous integration": "ci continuous integration",
+    "frontend": "frontend ui framework",
+    "store in the browser": "state store management",
+    "broker": "message queue broker messaging queues events",
+    "python web": "web framework",
+    "python logging": "logging logger logs",
+    "javascript logging": "logging logger logs",
+    "python validation": "validation validating schema",
+    "javascript validation": "validation validating schema",
+    "python templates": "template templates templating engine",
+    "task runner": "task runner tasks automation",
+    "dates in javascript": "date dates",
+    "javascript orm": "orm",
+    "tests in the browser": "browser e2e test tests",
+    "monorepo": "monorepo workspace",
+    "styles": "css styles styling",
 }
+_MEANT_FOR = {family: frozenset(map(_stem, words.split())) for family, words in _MEANT_FOR_WORDS.items()}
+
+
+@cache
+def _named_by_use(family: str) -> re.Pattern[str]:
+    """What a family of tools is for, where a statement names it by that: it limits nothing."""
+    words = "|".join(_MEANT_FOR_WORDS.get(family, "").split()) or "(?!)"
+    return re.compile(rf"\b(?:for|as)(?: (?:the|our|a|its))?(?: (?:{words}))+\b(?! in\b)")
 
 
 def _matching(pattern: str, plain: str, tools: frozenset[str]) -> frozenset[str]:

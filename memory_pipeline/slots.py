@@ -8,11 +8,12 @@ may be a scope or a condition ("in tests", "for Python"), and then nothing is sa
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 
 from msgspec import Struct
+
+from memory_pipeline.folding import folded
 
 
 class Settling(Struct, frozen=True, kw_only=True):
@@ -73,7 +74,7 @@ _REFUSING = re.compile(
 
 
 def _bare(text: str) -> tuple[str, bool]:
-    plain = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("`", "")
+    plain = folded(text).replace("`", "")
     plain = " ".join(plain.split()).strip(" .!。;；")
     plain = " ".join(_BY_NOW.sub(" ", plain).split())
     before = None

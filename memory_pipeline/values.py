@@ -8,11 +8,12 @@ all, neither doubts nor refuses, and tells of no single occasion; what stands be
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from msgspec import Struct
+
+from memory_pipeline.folding import folded
 
 
 class Valued(Struct, frozen=True, kw_only=True):
@@ -28,15 +29,15 @@ class Valued(Struct, frozen=True, kw_only=True):
 @lru_cache(maxsize=1 << 13)
 def value_told(text: str) -> Valued | None:
     """Return the value that a text gives to one thing; None where it gives none, more than one, or not for certain."""
-    folded = " ".join(unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("`", " ").split())
-    folded = folded.strip(" .!。")
-    if not _HINT.search(folded) or _UNCERTAIN.search(folded):
+    said = " ".join(folded(text).replace("`", " ").split())
+    said = said.strip(" .!。")
+    if not _HINT.search(said) or _UNCERTAIN.search(said):
         return None
-    found = list(_values_in(folded))
+    found = list(_values_in(said))
     if len(found) != 1:
         return None
     start, end, sort, value = found[0]
-    marked = f"{folded[:start].rstrip()} {_HERE} {folded[end:].lstrip()}"
+    marked = f"{said[:start].rstrip()} {_HERE} {said[end:].lstrip()}"
     begun = _BEGINS.sub(" ", marked)
     moved = _MOVES.sub(r" \g<between> ", begun)
     is_new = begun != marked or moved != begun
