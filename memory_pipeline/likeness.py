@@ -590,12 +590,33 @@ _BOUND = re.compile(
 
 def _is_put_elsewhere(first: _Reading, second: _Reading) -> bool:
     """The same thing put to another place: "logs go to /var/log/app", "logs go to /srv/log/app"."""
-    if first.negates or second.negates or not (_PUT.search(first.plain) and _PUT.search(second.plain)):
+    if first.negates or second.negates:
+        return False
+    one, other = _PUT_WHERE.fullmatch(first.plain), _PUT_WHERE.fullmatch(second.plain)
+    if one is not None and other is not None and _what_is_put(one) == _what_is_put(other):
+        return (one["where"] or one["zh_where"]) != (other["where"] or other["zh_where"])
+    if not (_PUT.search(first.plain) and _PUT.search(second.plain)):
         return False
     old, new = first.words - second.words, second.words - first.words
     return len(old) == len(new) == 1 and all("/" in word for word in old | new) and bool(first.words & second.words)
 
 
+def _what_is_put(found: re.Match[str]) -> list[str]:
+    return _content(_apart(found["order"] or found["what"] or found["zh"]))
+
+
+_WHAT_IS_PUT = r"(?:(?:the|our|all) )*[a-z][a-z -]{1,30}?"
+#: All that a text says is where one thing is put: "logs go to var/log", 日志改放到 var/log.
+_PUT_WHERE = re.compile(
+    rf"(?:(?:put|store|keep|save|write|place) (?P<order>{_WHAT_IS_PUT})|(?P<what>{_WHAT_IS_PUT})"
+    r" (?:(?:should|must|now|all|always|are|is|were|was|have|has|been) )*(?:go(?:es)?|lives?|belongs?|moves?"
+    r"|moved|stored"
+    r"|kept|saved|written|placed|put)) (?:now )?(?:in|into|to|under|at|below) (?P<where>\S*/\S*)"
+    r"(?: (?:now|from now on|please|instead))*"
+    r"|(?P<zh>[a-z\u4e00-\u9fff]{2,10}?) ?(?:现在)? ?(?:改|挪|搬|迁|移|换)?(?:放|存|写|落|输出|保存|记录|挪|搬"
+    r"|移)[到进入至]?"
+    r" (?P<zh_where>[^\s，。]*/[^\s，。]*)(?: ?了)?"
+)
 _PUT = re.compile(
     r"\b(?:go(?:es)?|puts?|keeps?|kept|stored?|stores|saved?|saves|writes?|written|lives?|placed?|places"
     r"|belongs?|logs?)\b"

@@ -131,7 +131,7 @@ def _weekday(found: re.Match[str]) -> str:
 def _time(found: re.Match[str]) -> str:
     if found["noon"]:
         return "12:00"
-    hour = int(_plain_number(found["hour"] or found["zh"] or found["half"]))
+    hour = int(_plain_number(found["hour"] or found["zh"] or found["half"] or found["bare"]))
     is_late = "p" in (found["half_day"] or "") or (found["zh_day"] or "") in {"下午", "晚上", "傍晚"}
     minute = int(found["minute"] or found["zh_minute"] or 0) + (30 if found["zh_half"] else 0)
     return f"{hour + 12 if is_late and hour < 12 else hour}:{minute:02}"
@@ -177,6 +177,8 @@ _SORTS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]], ...] 
         re.compile(
             rf"(?<![a-z0-9_.:])(?:(?P<hour>\d{{1,2}}):(?P<minute>\d{{2}})|(?P<half>\d{{1,2}})(?= ?[ap]\.?m))"
             rf" ?(?P<half_day>[ap]\.?m\.?)?{_NOT_AMONG_LETTERS}|\b(?P<noon>noon)\b"
+            r"|(?:(?<=\bat )|(?<=\bto ))(?P<bare>[01]?\d|2[0-3])(?=$|[,;.] | (?:now|sharp|o'clock|from now"
+            r"|every|instead)\b)"
             rf"|(?P<zh_day>早上|上午|中午|下午|傍晚|晚上|凌晨)?{_NOT_IN_NUMBERS}(?P<zh>(?!一点){_ZH_NUMBER}) ?点"
             r"(?:钟|(?P<zh_half>半)|(?P<zh_minute>\d{1,2})分?)?(?![\u4e00-\u9fff]*[建议求理由见])"
         ),
