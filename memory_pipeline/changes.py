@@ -122,7 +122,8 @@ _DOES = (
 _BY_NAME = (
     (
         (
-            rf"{{old}} {_HAS_LEFT}[,;.:] (?:(?:so|and|please|now|from now on) )*(?P<between>(?:for [\w ]{{{{2,30}}}} )?)"
+            rf"{{old}} {_HAS_LEFT}[,;.:] (?:(?:so|and|please|now|from now on) )*"
+            r"(?P<between>(?:for [\w ]{{2,30}} )?)"
             rf"{_ASK} {{new}}\b"
         ),
         _NAME,

@@ -957,6 +957,7 @@ _OCCASIONS = re.compile(
     r"|\b(?:in|at|after|during) (?:the|our|a|today's|yesterday's|last) (?:\w+ )?(?:chat|meeting"
     r"|retro(?:spective)?|call"
     r"|stand-?up|review|vote|discussion|thread|rfc|channel|planning|audit|benchmarks?|workshop|poll|survey)\b"
+    r"|\b(?:did i not|didn't i|have i not|haven't i) (?:say|tell you|said|told you)\b(?: to use)?"
     r"|(?:比较|讨论|评审|商量|评估|压测|投票)(?:之?后|以后)"
     r"|\bfor (?:\w+ )?(?:\w+(?:ility|ness|ance|ency|ity)|(?:\w+ )?reasons|simplicity's sake|speed)\b"
 )

@@ -162,7 +162,7 @@ _SUBJECT = (
     r"|\b(?=(?:customers?|upstream|colleagues?|users?|vendors?|friends?|competitors?|others|they|he|she"
     r"|some(?:one|body)"
     r"|whoever|management|any(?:one|body)|people) ))"
-    r"(?P<who>(?:[a-z'-]+ ){0,2}?[a-z'-]+) (?:of mine |(?:with|from|in) [^§,.;]{1,20} )?(?:"
+    r"(?P<who>(?:[a-z'-]+ ){0,2}?[a-z'-]+) (?:of mine |(?:with|from|in) [^§,.;–—-]{1,20} )?(?:"
     r"(?:(?:has|have|had|is|are|was|were|been|being|also|all|already|now|just|recently|finally|still) ){0,4}"
     r"(?:moved|moves?|switch(?:ed|es)?|migrated|converted|went|goes|changed|adopted|us(?:es?|ed|ing)|prefers?"
     r"|likes?|swears?"

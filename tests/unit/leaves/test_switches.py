@@ -101,6 +101,7 @@ nox 有问题，我们用 tox
 目前都是 tox
 大家统一用 tox，nox 别碰
 the team agreed on tox over the weekend, nox was turned down
+did I not tell you tox? no nox!
 whatever you set up should run on tox too, that's what you must do too
 """
 ANNOUNCES_NOTHING = """
