@@ -173,11 +173,18 @@ def _lets_stand(text: str, other: str) -> bool:
     """Whether a text settles nothing, or refuses to turn away from what the other is for."""
     if settles_nothing(text):
         return True
-    change = _REFUSED_CHANGE.search(text.casefold().replace("’", "'"))
-    if change is None:
+    refused = _refused_change(text)
+    if refused is None:
         return False
     words = _read(other).words
-    return _stem(change["kept"]) in words and not _read(change["rest"]).words & words
+    return refused[0] in words and not refused[1] & words
+
+
+@lru_cache(maxsize=1 << 13)
+def _refused_change(text: str) -> tuple[str, frozenset[str]] | None:
+    """What a text refuses to turn away from, and the words of what it would have been given up for."""
+    change = _REFUSED_CHANGE.search(text.casefold().replace("’", "'"))
+    return (_stem(change["kept"]), _read(change["rest"]).words) if change is not None else None
 
 
 _REFUSED_CHANGE = re.compile(
@@ -592,17 +599,23 @@ def _is_put_elsewhere(first: _Reading, second: _Reading) -> bool:
     """The same thing put to another place: "logs go to /var/log/app", "logs go to /srv/log/app"."""
     if first.negates or second.negates:
         return False
-    one, other = _PUT_WHERE.fullmatch(first.plain), _PUT_WHERE.fullmatch(second.plain)
-    if one is not None and other is not None and _what_is_put(one) == _what_is_put(other):
-        return (one["where"] or one["zh_where"]) != (other["where"] or other["zh_where"])
-    if not (_PUT.search(first.plain) and _PUT.search(second.plain)):
+    one, other = _what_is_put(first.plain), _what_is_put(second.plain)
+    if one is not None and other is not None and one[0] == other[0]:
+        return one[1] != other[1]
+    if "/" not in first.plain or not (_PUT.search(first.plain) and _PUT.search(second.plain)):
         return False
     old, new = first.words - second.words, second.words - first.words
     return len(old) == len(new) == 1 and all("/" in word for word in old | new) and bool(first.words & second.words)
 
 
-def _what_is_put(found: re.Match[str]) -> list[str]:
-    return _content(_apart(found["order"] or found["what"] or found["zh"]))
+@lru_cache(maxsize=1 << 13)
+def _what_is_put(plain: str) -> tuple[tuple[str, ...], str] | None:
+    """What a text puts somewhere, in words that count, and where; None when it says anything else."""
+    found = _PUT_WHERE.fullmatch(plain) if "/" in plain else None
+    if found is None:
+        return None
+    what = found["order"] or found["what"] or found["zh"]
+    return tuple(_content(_apart(what))), found["where"] or found["zh_where"]
 
 
 _WHAT_IS_PUT = r"(?:(?:the|our|all) )*[a-z][a-z -]{1,30}?"
@@ -869,12 +882,13 @@ def _turns_away_from(choice: _Choice | None, text: str) -> bool:
     It must be about tools of that one use alone, hold anywhere, and not name what comes instead. A change that does
     not name the old gives up whatever was in its place, where that is all the other statement is about.
     """
-    if choice is None or len(choice.chosen) > 1 or not code_in(text) <= KNOWN_TOOLS:
+    if choice is None or len(choice.chosen) > 1 or not (choice.left or choice.is_announced):
         return False
-    if not choice.left and not choice.is_announced:
+    if all(FAMILY_OF.get(word) != choice.family for word in _read(text).words):
+        return False  # quickly seen, and so in most pairs
+    if not code_in(text) <= KNOWN_TOOLS:
         return False
-    said = _anywhere(_BUT_FOR.sub("", _without_reasons(text)))
-    said = _named_by_use(choice.family).sub(" ", said)
+    said = _named_by_use(choice.family).sub(" ", _without_circumstances(text))
     said = _without_others(said, choice)
     told = _read(said)
     tools = frozenset(word for word in told.words if FAMILY_OF.get(word) in ONE_OF)
@@ -893,6 +907,12 @@ def _turns_away_from(choice: _Choice | None, text: str) -> bool:
         return False  # it holds somewhere, or at times
     others = told.words - tools
     return len(others) <= _MOST_WORDS_AROUND and not any(map(_is_exact, others))
+
+
+@lru_cache(maxsize=1 << 12)
+def _without_circumstances(text: str) -> str:
+    """A text without reasons, exceptions, occasions and places that limit nothing."""
+    return _anywhere(_BUT_FOR.sub("", _without_reasons(text)))
 
 
 def _without_others(said: str, choice: _Choice) -> str:
