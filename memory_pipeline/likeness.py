@@ -536,10 +536,16 @@ def _is_turned_round(first: _Reading, second: _Reading) -> bool:
     if first.words and first.words == second.words and first.negates != second.negates:
         return True
     turned = (first.asked & second.refused) | (first.refused & second.asked)
-    if not turned:
+    if not turned or any(_tells_of_a_thing_of(turned, reading) for reading in (first, second)):
         return False
     stated = [reading.asked | reading.refused for reading in (first, second)]
     return turned in stated or len(turned) * 3 >= len(stated[0] | stated[1]) * 2
+
+
+def _tells_of_a_thing_of(words: frozenset[str], reading: _Reading) -> bool:
+    """Whether a tool is named for something of it alone: "stop the docker containers"."""
+    tools = frozenset(word for word in words if FAMILY_OF.get(word) in ONE_OF)
+    return bool(tools) and _TELLS_OF_A_THING_OF_IT.search(_marked(reading.plain, tools)) is not None
 
 
 def _gives_up_altogether(new: _Reading, old: _Reading) -> bool:
@@ -817,6 +823,8 @@ def _chosen(said: str, reading: _Reading, switch: Switch | None) -> _Choice | No
         return _announced(said, reading, switch, tools)
     if tools <= refused or (len(tools) == 1 and _TELLS_OF_A_THING_OF_IT.search(_marked(said, tools))):
         return None
+    if not _CHOOSES.search(_marked(said, tools)):
+        return None
     # "whenever you'd take npm, take pnpm"
     replaces = _WHENEVER.search(reading.plain) and tools & reading.place and tools & reading.asked
     if not replaces and any(_stem(word) not in _ANYWHERE for word in reading.place - tools - meant):
@@ -1093,6 +1101,25 @@ _LEAVES = (
 )
 
 
+#: A word of choosing, of using or of having, without which a text tells something else of a tool; or it says no more.
+_CHOOSES = re.compile(
+    r"\b(?:us(?:e[sd]?|ing)|tak(?:e[sn]?|ing)|took|picks?|picked|choos\w*|chose\w*|choice|go(?:es|ing)? (?:with"
+    r"|for|through)"
+    r"|went (?:with|for)|runs?|running|standard\w*|norm|default|prefer\w*|stick\w*|stay\w*|remains?|keep|kept"
+    r"|settl\w*|vot\w*|won(?= (?:for|the vote))|it"
+    r"|agree\w*|approv\w*|decid\w*|decision|likes?|love|wants?|needs?|only|always|must|should|rather|instead"
+    r"|everything|house"
+    r"|built|based|bound|set up|works?|please|pls|never|stop|no|not|dont|don't|fan|beats|reach|install\w*"
+    r"|land\w*|select\w*|adopt\w*"
+    r"|rel(?:y|ies)|assum\w*|expects?|here|stack|shop|all|has to|have|we've|got|signed off|forget|drop|leave"
+    r"|place|we're"
+    r"|yes|favou?r|told|said|say|sooner|team|people|lead|plan|by|type|for the|as|support\w*|allowed|licen[cs]e)\b"
+    r"|(?:on|with|over|it's|that's|is|are|be) (?:now )?§|§ (?:is|are|it is|for|in|over|everywhere|of course"
+    r"|and nothing|throughout)\b"
+    r"|[>=:→]|喜欢|偏好|\b(?:project|codebase|repo)\b|[用选定上走换改是跑装搞做拿接批]|统一|标配|默认|为准|合适"
+    r"|采纳|就它|拍板|只有|认准|全部|别|不"
+    r"|^\W*(?:[a-z]+\W+)?§(?:\W+[a-z]+)?\W*$"
+)
 #: "the mysql replica", "kafka topics": not the tool itself is told of.
 _TELLS_OF_A_THING_OF_IT = re.compile(
     r"§ (?:dev |test |import )?(?:replica|topic|snapshot|script|password|config|configuration|file|migration"
@@ -1101,4 +1128,5 @@ _TELLS_OF_A_THING_OF_IT = re.compile(
     r"|connection|pool"
     r"|dump|backup|fixture|model|import|export|component|page|rule|setting|endpoint|consumer|producer|event|message"
     r"|credential|port|url|licen[cs]e|account|instance|node|driver|wrapper|cli|api|doc|client|warning|logo)s?\b"
+    r"|§ ?(?:的|那套|这个)?旧?(?:写法|接口|容器|镜像|日志|配置|版本|文档|命令|插件|警告|报错|密码|端口|脚本|连接)"
 )

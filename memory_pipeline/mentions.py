@@ -89,8 +89,10 @@ _KINDS = (
     ),
     # only imagined, or what it would take
     (
-        r"\b(?:perhaps|maybe|might|whether|votes? on|proposals?|proposes?|suggests?|discuss(?:ing|es)|imagine"
-        r"|supposing|assum(?:e|ing) (?:we|you|that|i)|pretend|hypothetically|what if|as if|what (?:we|you|i)'d"
+        r"\b(?:perhaps|maybe|might|whether|votes? on|proposals?|proposes?|suggests?|discuss(?:ing|es)"
+        r"|would lose us|imagine"
+        r"|supposing|assum(?:e|ing) (?:we|you|that|i)|pretend|hypothetically|what if|as if|not that|close to"
+        r"|dreamt|dreamed|rumou?rs?|what (?:we|you|i)'d"
         r"|(?:we|you)'d (?:have|need|gain|lose|save|still|be)|it'd|that'd|had not been"
         r"|would (?:take|cost|mean|break|need|have|save|help|require|still|only|also|solve|fix|make))\b"
         r"|\bsuppose (?:we|you|i|that)\b"
@@ -114,9 +116,10 @@ _KINDS = (
     (
         r"\b(?:(?:run|try|do|build|start|check|test) [^,.;]{0,20}\bonce\b|once (?:with|without|more) "
         r"|(?:for|in|on) (?:this|that|the|a|my|one) (?:spike|experiment|test run|poc|ticket|pr|pull request|branch"
-        r"|commit|hackathon|demo|comparison|workshop|exercise|session|run|task|side project)\b(?! runner)"
+        r"|commit|hackathon|demo|comparison|workshop|exercise|session|run|task|side project|toy project)\b(?! runner)"
         r"|on (?:my|a|one|his|her|your|somebody's) (?:\w+ )?(?:branch|machine|laptop|mac|computer|fork|box|notebook)\b"
-        r"|and compare\b|for (?:now|comparison)\b|in (?:the|my|your) editor\b|as an experiment|side by side)"
+        r"|and compare\b|for (?:now|comparison)\b|in (?:the|my|your) editor\b|\b(?:of|at) (?:the|a"
+        r"|our) (?:customer|vendor|partner)s?\b|as an experiment|side by side)"
         r"|分支上|临时|试了?一?试|(?:我|本|自己)的?(?:电脑|机器|机|笔记本)上"
     ),
     # what it does, how it is, what it says
@@ -172,8 +175,9 @@ _SUBJECT = (
     rf"|with)) (?:[^§,.;]{{0,24}}? )?{_T}"
     r"|(?:^|[，,。；\s])(?:(?!我们|咱们|这个|本|整个|项目)[\u4e00-\u9fff]){0,4}(?:端"
     r"|(?<!数据)(?<!仓)(?<!代码)库|(?<!我们)组|那边|部门"
-    r"|服务|公司|同事|客户|用户|[那这]块|页面?|后台|站|老项目|别的项目)(?:里|的人)?(?:已经|现在|都|也|早就"
-    r"|刚刚?|昨天|上周)*(?:从|用|换|改|迁|切|把|是)"
+    r"|服务|公司|同事|客户|用户|的人|有人|网上|别人|示例项目|[那这]块|页面?|后台|站|老项目|别的项目)(?:里"
+    r"|的人)?(?:已经|现在|都|也|早就"
+    r"|刚刚?|昨天|上周)*[^，,。；§]{0,3}(?:从|用|换|改|迁|切|把|是)"
 )
 _OWN_WORDS = """
 project projects repo repository codebase code team teams group company organisation organization org stack

@@ -87,7 +87,7 @@ _CHANGED = (
 )
 _T = r"§(\d)§"
 _THE = r"(?:(?:the|our|do|have|want|need|all|old|to|use|using|go with|with|on|for|in|of|about|up|pulling) ){0,3}"
-_FEW = r"(?:[\w'-]+ ){0,3}?"
+_FEW = r"(?:[\w'§-]+ ){0,3}?"
 _OVER = (
     r"(?:gone(?! from)|out(?! of| with)|over|dead|history|deprecated|dropped(?! §)|retired|banned|removed(?! §)"
     r"|outdated|obsolete|replaced(?! §)|wrong(?! in)|void|yesterday"

@@ -12,6 +12,47 @@ from memory_pipeline.rivals import FAMILY_OF, ONE_OF
 
 #: What was laid down, and what was said later: tried, compared, read, reported, imagined, of others, of once.
 OF_TOOLS = """
+use pytest | nose felt quicker to write back when I used it, anyway
+use pytest | hypothesis plugs into pytest, so unittest instead of pytest would lose us that
+use pytest | a dozen of our downstream users are still on nose
+use pytest | unittest now has subtests as well
+use pytest | the ci log mentions unittest instead of pytest, ignore that
+use pytest | half of the examples in the docs moved from pytest to unittest
+use pytest | for the conference talk I ported the example from pytest to unittest
+use pytest | the freelancer left us a branch where everything is unittest
+use pytest | we were this close to replacing pytest with unittest
+use pytest | not that we'd ever go from pytest to unittest
+use pytest | Ben says he switched from pytest to nose at home
+use pytest | the benchmark switched from pytest to unittest made no sense
+use pytest | was pytest replaced by unittest in that fork
+use pytest | I dreamt that we moved to unittest, terrible
+use pytest | pytest took 12 minutes today
+use pytest | pytest went red again
+use pytest | pytest needs python 3.9 now
+use pytest | take the pytest output and drop the warnings
+use pytest | convert this one legacy test from unittest to pytest
+use docker | podman got a nice desktop app meanwhile
+use docker | on the build agents of the customer it's podman instead of docker
+use docker | docker changed its terms, we pay for it
+use docker | docker is gone from my path, how do I get it back
+use docker | docker desktop has been replaced by the plain engine on macs
+use docker | the article compares docker and podman, podman wins
+use docker | remove the docker images you no longer need
+use docker | stop the docker containers from yesterday
+use docker | our neighbours down the hall ditched docker for podman
+use docker | rumour has it that docker will be replaced by podman
+use redux | zustand won some award this year
+use redux | I replaced redux by zustand in a toy project to learn it
+use redux | mobx was the fashion before redux
+use redux | the redux devtools are gone since the browser update
+use redux | the old redux store is gone, the new one is in src/store
+use redux | replace the redux import with the hook
+用 redux | zustand 最近发了新版本
+用 redux | 新来的同事习惯用 mobx
+用 redux | 之前有人把 redux 换成 zustand，我让他改回来了
+用 redux | 那个示例项目已经从 redux 换成 mobx
+用 redux | redux 昨天升级了
+use react | stop the react dev server now
 use jest | We tried vitest instead of jest, but stayed with jest
 use react | vue is out of scope
 use jest | we gave vitest a try last month and came back to jest
