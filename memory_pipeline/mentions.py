@@ -72,7 +72,7 @@ _KINDS = (
         r"|stuck (?:with|to)"
         rf"|we kept|kept {_T}|keep {_T}|so (?:i|we) reverted|(?:thrown|threw) (?:it )?out|(?:rolled|put"
         rf"|changed) (?:it )?back"
-        r"|came back to|turned (?:it )?down|not worth|no (?:gain|benefit|difference|point|use in it))\b"
+        r"|came back to|turned (?:it )?down|not worth|nice but no|no (?:gain|benefit|difference|point|use in it))\b"
         r"|\b(?:(?:decided|voted|spoke) against|(?:i|we) (?:said no|declined|refused|threw (?:it|that"
         r"|this) away)|can leave|was a joke"
         r"|kidding|nothing changed|there (?:will be|is|was|won't be) no (?:\w+ )?(?:switch|move|migration|change)"
@@ -84,7 +84,8 @@ _KINDS = (
         r"|not (?:an? |even )?(?:option|candidate|alternative|choice)|no (?:option|candidate|alternative|choice)\b"
         r"|dead to me|off the list|(?:gone|off|removed|struck) from (?:the|our) (?:short ?)?list)[^§]*$"
         r"|\b(?:short ?list|candidates?|contenders?|alternatives? (?:to|were|are))\b"
-        rf"|试过|评估过|没有?采用|没采纳|否决|不在考虑|留在 ?{_T}|还是留|又改回|又换回|效果不好|不划算|没答应"
+        rf"|试过|试用|但不换|评估过|没有?采用|没采纳|否决|不在考虑|留在 ?{_T}|还是留|又改回|又换回|效果不好"
+        rf"|不划算|没答应"
         rf"|拒绝|提过|提议|没人想|[想要]把 ?{_T}"
     ),
     # only imagined, or what it would take
@@ -93,13 +94,13 @@ _KINDS = (
         r"|would lose us|imagine"
         r"|supposing|assum(?:e|ing) (?:we|you|that|i)|pretend|hypothetically|what if|as if|not that|close to"
         r"|dreamt|dreamed|rumou?rs?|what (?:we|you|i)'d"
-        r"|(?:we|you)'d (?:have|need|gain|lose|save|still|be)|it'd|that'd|had not been"
+        r"|(?:we|you)'d (?:have|need|gain|lose|save|still|be)|it'd|that'd|had not been|if only|had (?:we|i|they)"
         r"|would (?:take|cost|mean|break|need|have|save|help|require|still|only|also|solve|fix|make))\b"
         r"|\bsuppose (?:we|you|i|that)\b"
         rf"|(?:^|[,.;] ){_TURNING} [^,.;]*{_T}[^,.;]*"
         r" (?:would|will|took|takes|brought|brings|costs?|means|needs|makes|made|helps|helped|sounds|seems"
         r"|feels|was|is) "
-        rf"|(?:把|从) ?{_T} ?(?:换|改|迁|切)(?:成|到) ?{_T} ?(?:要|会|需|得|很|太|不|没)|要是换|就要重写|就得重"
+        rf"|(?:把|从) ?{_T} ?(?:换|改|迁|切)(?:成|到) ?{_T} ?(?:要|会|需|得|很|太|不|没)|要是换|要不是|就要重写|就得重"
     ),
     # talked about, read, written elsewhere
     (
@@ -153,7 +154,7 @@ _ONCE = (
     r"|back then"
     rf"|at the time|in the past|in the old days|long ago|(?:years?|decades?|ages) ago|in (?:19|20)\d\d"
     rf"|(?<!be )(?<!are )(?<!get )used to|came from)\b"
-    rf"|\bbefore {_T}|当年|当初|早年|很久以前|几年前|(?<!从)以前(?![说讲让提的])"
+    rf"|\bbefore {_T}|当年|早些年|早几年|后来才|当初|早年|很久以前|几年前|(?<!从)以前(?![说讲让提的])"
 )
 _BY_NOW = (
     r"\b(?:now|nowadays|these days|today|no longer|any ?more|no more|from now|as of|going forward|instead"
@@ -162,7 +163,7 @@ _BY_NOW = (
 #: Who is said to use a tool, or to have gone over to it.
 _SUBJECT = (
     r"(?:(?<!all )(?<!all of )\b(?:the|our|my|an?|another|every|some|many|most|their|its|his|her|several) "
-    r"|\b(?=(?:customers?|upstream|colleagues?|users?|vendors?|friends?|competitors?|others|they|he|she"
+    r"|\b(?=(?:customers?|upstream|colleagues?|users?|vendors?|friends?|competitors?|applicants?|others|they|he|she"
     r"|some(?:one|body)"
     r"|whoever|management|any(?:one|body)|people) ))"
     r"(?P<who>(?:[a-z'-]+ ){0,2}?[a-z'-]+) (?:of mine |(?:with|from|in) [^§,.;–—-]{1,20} )?(?:"
@@ -175,7 +176,8 @@ _SUBJECT = (
     rf"|with)) (?:[^§,.;]{{0,24}}? )?{_T}"
     r"|(?:^|[，,。；\s])(?:(?!我们|咱们|这个|本|整个|项目)[\u4e00-\u9fff]){0,4}(?:端"
     r"|(?<!数据)(?<!仓)(?<!代码)库|(?<!我们)组|那边|部门"
-    r"|服务|公司|同事|客户|用户|的人|有人|网上|别人|示例项目|[那这]块|页面?|后台|站|老项目|别的项目)(?:里"
+    r"|服务|公司|同事|客户|用户|的人|有人|网上|别人|示例项目|[那这]块|页面?|后台|站|老项目|小项目|隔壁项目"
+    r"|别的项目)(?:里"
     r"|的人)?(?:已经|现在|都|也|早就"
     r"|刚刚?|昨天|上周)*[^，,。；§]{0,3}(?:从|用|换|改|迁|切|把|是)"
 )

@@ -440,7 +440,7 @@ def _is_task(clause: str) -> bool:
 
 _DO_IT_NOW = Lazy(r"一下$")
 _HEADS_A_TASK = Lazy(
-    r"(?:(?:the|your|my|first|second|third|next|last|another) )+(?:task|job|todo|step|ticket|issue|bug)\b|to-?dos?:"
+    r"(?:(?:the|your|my|first|second|third|next|last|another) )+(?:task|job|todo|step|ticket|issue|bug)\b"
 )
 
 

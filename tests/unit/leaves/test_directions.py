@@ -513,7 +513,6 @@ def test_steps_under_a_name_are_a_way_of_doing_something(prompt: str) -> None:
 @pytest.mark.parametrize(
     "prompt",
     [
-        "todo: fix the login, update the docs, push it",
         "three things: the logo is off, the menu jumps, the footer is gone",
         "the page has: a header, a list, a footer",
     ],

@@ -12,6 +12,32 @@ from memory_pipeline.rivals import FAMILY_OF, ONE_OF
 
 #: What was laid down, and what was said later: tried, compared, read, reported, imagined, of others, of once.
 OF_TOOLS = """
+use flask | had we taken fastapi instead of flask, the docs would be free
+use flask | the sister product is on fastapi since june
+use flask | flask 3 replaced flask 2 on staging
+use flask | the flask talk was moved from monday to friday
+use flask | our old intern rewrote a flask route in fastapi, I reverted it
+use flask | django used to be the thing here, years before flask
+use flask | if flask ever dies, fastapi would be next
+use flask | ticket 40 asks to migrate from flask to fastapi, closed as wontfix
+use flask | flask deprecated before_first_request
+use flask | my flask server is gone, port taken
+use flask | someone on the forum replaced flask by fastapi and got twice the speed
+use flask | the sample in the issue uses fastapi instead of flask
+use flask | quick comparison for the blog: fastapi is leaner than flask
+use flask | flask, not fastapi, as always
+use flask | no plans to leave flask
+use flask | fastapi was on the table for a while
+use flask | the consultant's slides say move to fastapi
+用 flask | 试用了一下 fastapi，文档不错，但不换
+用 flask | 隔壁项目上个月从 flask 迁到 fastapi
+用 flask | 有客户问为什么不用 fastapi
+用 flask | fastapi 的作者出了新书
+用 flask | flask 报了个弃用警告
+用 flask | 群里在吵 flask 和 fastapi 哪个好
+用 flask | 早些年是 django，后来才是 flask
+用 flask | 要不是历史原因早就换 fastapi 了
+用 flask | 我自己的小项目换成 fastapi 了
 use pytest | nose felt quicker to write back when I used it, anyway
 use pytest | hypothesis plugs into pytest, so unittest instead of pytest would lose us that
 use pytest | a dozen of our downstream users are still on nose
