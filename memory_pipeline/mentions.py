@@ -28,6 +28,8 @@ def merely_mentions(text: str) -> bool:
     marked = _compiled(_CONCEDED).sub("", marked)
     if any(_compiled(kind).search(marked) for kind in _KINDS):
         return True
+    if _compiled(_OF_ITSELF).search(marked) and not _compiled(_CHOICE).search(marked):
+        return True
     if not _compiled(_BY_NOW).search(marked) and _compiled(_ONCE).search(marked):
         return True
     families = {FAMILY_OF[tool] for tool in tools}
@@ -59,11 +61,23 @@ _CONCEDED = (
 )
 _VERY = r"(?:(?:now|much|really|very|so|far|a lot|also|still|already|just|quite|not|never|almost|more|less|too) )*"
 _TURNING = r"(?:rewrit|swapp|replac|mov|switch|migrat|chang|convert|dropp|port)ing"
-#: Begins a form of a text that tells no choice beside what it tells of a tool: "tox crashes, so we use nox".
-_NO_CHOICE = (
-    r"^(?!.*(?:\b(?:we|use|so|hence|please|pls|take|prefer|that one|is in|instead|stay away)\b"
+#: Tells a choice beside what is told of a tool: "tox crashes, so we use nox".
+_CHOICE = (
+    r"\b(?:we|use|so|hence|please|pls|take|prefer|that one|is in|instead|stay away)\b"
     rf"|\b(?:it's|it is)(?: now)? {_T}|(?<!{_T} )(?<!than {_T} )(?<!again )\bnow\b|{_T} (?:it is|is in|took)\b"
-    rf"|用|换|改)).*"
+    r"|用|换|改"
+)
+#: What a tool does, or how it is: without a choice beside it, a mere mention.
+_OF_ITSELF = (
+    rf"{_T} (?:(?:now|still|already|just|also|again|suddenly|always|sometimes) )*"
+    r"(?:complain|report|say|print|warn|crash|hang|throw|show|find|need|return|exit|break|log|refuse"
+    r"|change|drop)(?:s|ed)?\b"
+    rf"|{_T} (?:is|was|isn't|wasn't) {_VERY}(?:down|up(?! to)|running|there|available|at version|on version"
+    r"|out of date|installed|broken|stuck|crashing|failing|back)\b"
+    rf"|{_T} (?:is|was|are|has become|became|got|looks?|looked|feels?|seems?|sounds?) {_VERY}"
+    r"(?:(?!rather|other)\w+er than|better|best|faster|slower|nicer|good|great|nice|fine|cool|popular"
+    r"|useless|powerful|mature|interesting)\b"
+    rf"|{_T} (?:has|have|had) {_VERY}(?:gained|grown|improved|matured|caught up)\b"
 )
 _KINDS = (
     # tried and given up, looked at and turned down
@@ -125,18 +139,7 @@ _KINDS = (
     ),
     # what it does, how it is, what it says
     (
-        _NO_CHOICE
-        + rf"{_T} (?:(?:now|still|already|just|also|again|suddenly|always|sometimes) )*"
-        + r"(?:complain|report|say|print|warn|crash|hang|throw|show|find|need|return|exit|break|log|refuse"
-        r"|change|drop)(?:s|ed)?\b"
-        rf"|{_NO_CHOICE}{_T} (?:is|was|isn't|wasn't) {_VERY}(?:down|up(?! to)|running|there|available"
-        rf"|at version|on version"
-        rf"|out of date|installed|broken|stuck|crashing|failing|back)\b"
-        rf"|{_NO_CHOICE}{_T} (?:is|was|are|has become|became|got|looks?|looked|feels?|seems?|sounds?) {_VERY}"
-        r"(?:(?!rather|other)\w+er than|better|best|faster|slower|nicer|good|great|nice|fine|cool|popular"
-        r"|useless|powerful|mature|interesting)\b"
-        rf"|{_NO_CHOICE}{_T} (?:has|have|had) {_VERY}(?:gained|grown|improved|matured|caught up)\b"
-        rf"|{_T} ?(?:现在|最近)?也?(?:很|挺|蛮|比较|更)(?:流行|火|好|快|成熟|稳定|不错)|{_T} ?(?:现在)?(?:会|在"
+        rf"{_T} ?(?:现在|最近)?也?(?:很|挺|蛮|比较|更)(?:流行|火|好|快|成熟|稳定|不错)|{_T} ?(?:现在)?(?:会|在"
         rf"|又|老是?|总是?)?(?:报|打印|警告|崩|卡住|失败)"
         rf"|{_T} (?:(?:is|was|are) )?{_VERY}(?:better|(?!rather|other|earlier)\w+er) than {_T}|{_T} is not wrong"
         rf"|{_T} (?:container|server|process|service|audit|table|plugin|command)\b (?:has (?:become|got)|died"
