@@ -8,9 +8,11 @@ verb.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from msgspec import Struct
+
+from memory_pipeline.folding import in_simplified
 
 
 class Change(Struct, frozen=True, kw_only=True):
@@ -24,10 +26,11 @@ class Change(Struct, frozen=True, kw_only=True):
 @lru_cache(maxsize=1 << 12)
 def change_in(text: str) -> Change | None:
     """Return the change of one value that a text announces; None where it announces none, or doesn't name both."""
-    folded = text.casefold().replace("’", "'")
-    if _HAS_VALUE.search(folded) is None or is_unsettled(folded):
+    folded = in_simplified(text).casefold().replace("’", "'")
+    has_value, has_name = _HAS_VALUE.search(folded) is not None, _SOMEBODY_LEAVES.search(folded) is not None
+    if not (has_value or has_name) or is_unsettled(folded):
         return None
-    for announced in _ANNOUNCED:
+    for announced in (*(_ANNOUNCED if has_value else ()), *(_compiled_by_name() if has_name else ())):
         found = announced.search(folded)
         if found is not None and found["old"] != found["new"]:
             about = f"{folded[: found.start()]} {found['between'] or ''} {folded[found.end() :]}"
@@ -41,7 +44,7 @@ def settles_nothing(text: str) -> bool:
 
     Narrower than ``is_unsettled``: a rule may be asked for as a question, or hold under a condition.
     """
-    return _SETTLES_NOTHING.search(text) is not None
+    return _SETTLES_NOTHING.search(in_simplified(text)) is not None
 
 
 def is_unsettled(folded: str) -> bool:
@@ -88,11 +91,96 @@ _ANNOUNCED = tuple(
         r"(?P<between>){old} ?(?:作废|不对|过时了?|不算了?)?[，,]?(?:改|换)(?:成|为|到|用) ?{new}",
     )
 )
+#: No person and no command left without one of these.
+_SOMEBODY_LEAVES = re.compile(
+    r"\b(?:left|quit|resigned|retired|moved on|gone|no longer|tak(?:en|es|ing) over|took over|replace[sd]?"
+    r"|succe(?:eds|eded)"
+    r"|instead of|rather than|(?:make|just|run|yarn|cargo|invoke) [\w:.-]+|renamed|not [a-z]+$)\b"
+    r"|\./|离职|走了|调走|退休|转岗|不在了|接替|接手|不找|别找|不问|别问"
+)
+_NAME = r"(?:(?!(?:us|we|you|it|the|a|an|me|them|him|her|that|this)\b)[a-z]{2,})"
+_ZH_NAME = r"(?:[a-z]{2,}|[\u4e00-\u9fff]{2,3})"
+_COMMAND = (
+    r"(?:(?:make|just|invoke|task|rake|npm run|yarn|pnpm run|poetry run|uv run|cargo|python -m) [\w:./-]*\w"
+    r"|\./[\w./-]*\w)"
+)
+_HAS_LEFT = (
+    r"(?:(?:has |have |had )?(?:left|quit|resigned|retired|moved on)|(?:is|has) (?:gone|left)"
+    r"|is no longer (?:here|with us|around)"
+    r"|does(?:n't| not) work here any ?more)(?: (?:us|for good|the (?:company|team|project|firm)|last \w+|this \w+))*"
+)
+_IS_GONE = (
+    r"(?:(?:is|was|has been|got) (?:now )?(?:gone|removed|dead|dropped|history|deprecated|retired|deleted)"
+    r"|no longer (?:exists|works)|does(?:n't| not) exist(?: any ?more)?|goes away)"
+)
+_ASK = r"(?:ask|ping|tag|contact|message|write to|go to|talk to|turn to|assign|goes? to)"
+_DOES = (
+    r"(?:does|owns|reviews|approves|maintains|merges|handles|leads|signs off(?: on)?|is responsible for|takes care of)"
+)
+#: One that has a name left, another took over: a person, a command. Only what is told of both, or of the old with what
+#: to do now, is a change.
+_BY_NAME = (
+    (
+        (
+            rf"{{old}} {_HAS_LEFT}[,;.:] (?:(?:so|and|please|now|from now on) )*"
+            r"(?P<between>(?:for [\w ]{{2,30}} )?)"
+            rf"{_ASK} {{new}}\b"
+        ),
+        _NAME,
+    ),
+    (rf"{{old}} {_HAS_LEFT}[,;.:] (?P<between>)(?:(?:so|and|now) )*{{new}} (?:now )?{_DOES}", _NAME),
+    (
+        r"\b{new} (?:has |have |is )?(?:now )?(?:taken|takes|took|taking) over (?P<between>[^,;.]*?) ?from {old}\b",
+        _NAME,
+    ),
+    (r"\b{new} (?:has )?(?:replace[sd]|succeeds|succeeded) (?P<between>){old}\b", _NAME),
+    (
+        (
+            rf"{_ASK} {{new}}(?P<between>(?: (?:about|for|on) [^,;.]*?)?),? (?:and )?(?:not|no longer|instead of"
+            rf"|rather than) {{old}}\b"
+        ),
+        _NAME,
+    ),
+    (
+        (
+            r"(?:^|[，,。；\s]){old} ?(?:已经)?(?:离职|走|调走|退休|转岗"
+            r"|不在)了?[，,。；;](?P<between>[^，,。]*?)(?:以后|现在|都|请|就)*"
+            r"(?:找|问|联系|由|让) ?{new}(?=$|[，,。]|负责|审|管|处理|维护|合并|批)"
+        ),
+        _ZH_NAME,
+    ),
+    (
+        (
+            r"(?P<between>)(?:以后|现在|都|请)*(?:找|问|由) ?{new}(?:负责)?[，,](?:不|别)再?(?:找|问) ?{old}了?(?=$"
+            r"|[，,。])"
+        ),
+        _ZH_NAME,
+    ),
+    (r"(?:^|[，,。\s]){new} ?(?:接替|接手|代替)了? ?{old}(?P<between>)(?=$|[，,。]|负责|审|管|处理)", _ZH_NAME),
+    (rf"(?P<between>)`?{{new}}`?(?: from now on| now| instead)?[,;.] `?{{old}}`? {_IS_GONE}", _COMMAND),
+    (rf"`?{{old}}`? {_IS_GONE}[,;.] (?P<between>[^,;.]*?)`?{{new}}`?", _COMMAND),
+    (r"(?P<between>)`?{new}`? (?:has )?(?:replace[sd]|supersedes) `?{old}`?", _COMMAND),
+    (
+        r"(?P<between>)`?{old}`? (?:(?:was|is|has been) )?(?:renamed to|now called|replaced (?:by|with)) `?{new}`?",
+        _COMMAND,
+    ),
+)
+
+
+@cache
+def _compiled_by_name() -> tuple[re.Pattern[str], ...]:
+    return tuple(
+        re.compile(form.format(old=f"(?P<old>{name})", new=f"(?P<new>{name})"), re.ASCII if name is _NAME else 0)
+        for form, name in _BY_NAME
+    )
+
+
 #: Words that go with any value, or with any change, and don't say what it is the value of.
 _MEASURES = re.compile(
     r"\b(?:ports?|versions?|limits?|max(?:imum)?|min(?:imum)?|recently|yesterday|today|was|were|got"
     r"|has|have|been|the|our"
-    r"|we|now|just|actually|as|of|please|scratch|forget|correction|sorry|that|wrong)\b|版本|现在|刚刚?|已经?|今天|昨天"
+    r"|we|now|just|actually|as|of|please|scratch|forget|correction|sorry|that|wrong|about|concerning|regarding"
+    r"|ask|questions?|goes|go|as the (?:one|person) who|no longer)\b|版本|现在|刚刚?|已经?|今天|昨天"
 )
 #: Questions, plans, wishes, conditions, single times, and what others do.
 _UNSETTLED = re.compile(
@@ -101,7 +189,8 @@ _UNSETTLED = re.compile(
     r"|may)\b"
     r"|\b(?:if|unless|maybe|perhaps|might|could|would (?!be)|should we|wonder\w*|consider\w*|thinking|think about"
     r"|plan(?:s|ned|ning)? (?:to|on)|(?:want|wish|hope|like|love|try|trying|going|about|planning|tempted|supposed) to"
-    r"|some ?day|eventually|one day|at some point|experiment\w*|for now|for the (?:moment|time being)|temporar\w+|until"
+    r"|some ?day|eventually|one day|at some point|experiment\w*|for now|for the (?:moment|time being)"
+    r"|temporar\w+|until"
     r"|(?:just|only) (?:this|for)|this (?:time|once|branch|session)|(?:they|their|he|she|his|her"
     r"|customers?|vendor|upstream)"
     r"|(?:the )?other (?:team|project|repo|people|company)s?|another (?:team|project|repo|company)"
@@ -116,9 +205,9 @@ _SETTLES_NOTHING = re.compile(
     r"\b(?:just|only) this (?:once|time)\b|[就只]这一?次|\b(?:(?:should|shall) we|this time|might"
     r"|could we|some ?day|plan(?:s|ned|ning)? to"
     r"|(?:like|love|going|want) to (?:move|switch|migrate|change)|(?:the )?other (?:team|project|repo)s?"
-    r"|another (?:team|project|repo)|used to be|is also"
+    r"|another (?:team|project|repo)|(?<!be )(?<!are )(?<!get )used to|is also"
     r"|(?:docs?|documentation|readme|articles?|tickets?|logs?|errors?) (?:still )?(?:say|tell|mention)s?"
     r"(?!.*\bbut\b))\b"
-    r"|\b(?:too|as well)$|要不要|(?<!不)打算|考虑换|这次|别的项目|以前用(?!.*现在)",
+    r"|(?<!should )(?<!must )(?<!do )\b(?:too|as well)$|要不要|(?<!不)打算|考虑换|这次|别的项目|以前用(?!.*现在)",
     re.IGNORECASE,
 )

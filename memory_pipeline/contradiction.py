@@ -34,9 +34,10 @@ class Statement(Conditioned, Protocol):
 
 def contradict_in_place(first: Conditioned, second: Conditioned) -> bool:
     """Whether two can't both hold, under the same condition, or whatever condition their own words make no limit."""
-    if all(one.condition.casefold() in one.statement.casefold() for one in (first, second)) and choose_otherwise(
-        first.statement, second.statement
-    ):
+    repeats_it = all(
+        not one.condition or one.condition.casefold() in one.statement.casefold() for one in (first, second)
+    )
+    if repeats_it and choose_otherwise(first.statement, second.statement):
         return True
     return same_condition(first.condition, second.condition) and contradicts(first.statement, second.statement)
 

@@ -8,12 +8,14 @@ another.
 from __future__ import annotations
 
 import re
-import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from msgspec import Struct
 
 from memory_pipeline.changes import change_in, settles_nothing
+from memory_pipeline.folding import folded as folded_text
+from memory_pipeline.folding import in_simplified
+from memory_pipeline.mentions import merely_mentions
 from memory_pipeline.rivals import FAMILY_OF, ONE_OF
 from memory_pipeline.slots import exclude_each_other, settle_one_slot, settled_by
 from memory_pipeline.switches import Switch, switch_in
@@ -143,6 +145,8 @@ def contradicts(a: str, b: str) -> bool:
         return True
     if _announces_the_end(a, second) or _announces_the_end(b, first) or _values_anew(a, b):
         return True
+    if merely_mentions(_folded(a)) or merely_mentions(_folded(b)):
+        return False
     return _is_turned_round(first, second) or _is_exchanged(first, second)
 
 
@@ -169,11 +173,18 @@ def _lets_stand(text: str, other: str) -> bool:
     """Whether a text settles nothing, or refuses to turn away from what the other is for."""
     if settles_nothing(text):
         return True
-    change = _REFUSED_CHANGE.search(text.casefold().replace("’", "'"))
-    if change is None:
+    refused = _refused_change(text)
+    if refused is None:
         return False
     words = _read(other).words
-    return _stem(change["kept"]) in words and not _read(change["rest"]).words & words
+    return refused[0] in words and not refused[1] & words
+
+
+@lru_cache(maxsize=1 << 13)
+def _refused_change(text: str) -> tuple[str, frozenset[str]] | None:
+    """What a text refuses to turn away from, and the words of what it would have been given up for."""
+    change = _REFUSED_CHANGE.search(text.casefold().replace("’", "'"))
+    return (_stem(change["kept"]), _read(change["rest"]).words) if change is not None else None
 
 
 _REFUSED_CHANGE = re.compile(
@@ -349,7 +360,7 @@ _TOKEN = re.compile(
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+")
 #: Circumstances at the head of a clause: "提交前…", "合并之后…". Not "前端", "后端", "以后", "然后" and their like.
 _CJK_PLACE = re.compile(
-    r"(^|[\s，。；、,;：:])([\u4e00-\u9fff]{2,6}?)(?<![今往然最此以之先])(?:之前|以前|前|之后|以后|后|的时候|时)"
+    r"(^|[\s，。；、,;：:])([\u4e00-\u9fff]{2,6}?)(?<![今往然最此以之先目当])(?:之前|以前|前|之后|以后|后|的时候|时)"
     r"(?![端台缀者续果期进景间候])"
 )
 _CJK_NEGATION = re.compile(
@@ -368,7 +379,7 @@ _CJK_STOP = re.compile(
 
 @lru_cache(maxsize=1 << 14)
 def _read(text: str) -> _Reading:
-    folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("`", " ")
+    folded = folded_text(text).replace("`", " ")
     if "more" in folded:
         folded = re.sub(r"\bany more\b|\b(no) more(?= \w+ing\b)", r"\1 anymore", folded)
         folded = re.sub(r"\bno more (\w+)", _no_more, folded)
@@ -525,10 +536,16 @@ def _is_turned_round(first: _Reading, second: _Reading) -> bool:
     if first.words and first.words == second.words and first.negates != second.negates:
         return True
     turned = (first.asked & second.refused) | (first.refused & second.asked)
-    if not turned:
+    if not turned or any(_tells_of_a_thing_of(turned, reading) for reading in (first, second)):
         return False
     stated = [reading.asked | reading.refused for reading in (first, second)]
     return turned in stated or len(turned) * 3 >= len(stated[0] | stated[1]) * 2
+
+
+def _tells_of_a_thing_of(words: frozenset[str], reading: _Reading) -> bool:
+    """Whether a tool is named for something of it alone: "stop the docker containers"."""
+    tools = frozenset(word for word in words if FAMILY_OF.get(word) in ONE_OF)
+    return bool(tools) and _TELLS_OF_A_THING_OF_IT.search(_marked(reading.plain, tools)) is not None
 
 
 def _gives_up_altogether(new: _Reading, old: _Reading) -> bool:
@@ -586,12 +603,39 @@ _BOUND = re.compile(
 
 def _is_put_elsewhere(first: _Reading, second: _Reading) -> bool:
     """The same thing put to another place: "logs go to /var/log/app", "logs go to /srv/log/app"."""
-    if first.negates or second.negates or not (_PUT.search(first.plain) and _PUT.search(second.plain)):
+    if first.negates or second.negates:
+        return False
+    one, other = _what_is_put(first.plain), _what_is_put(second.plain)
+    if one is not None and other is not None and one[0] == other[0]:
+        return one[1] != other[1]
+    if "/" not in first.plain or not (_PUT.search(first.plain) and _PUT.search(second.plain)):
         return False
     old, new = first.words - second.words, second.words - first.words
     return len(old) == len(new) == 1 and all("/" in word for word in old | new) and bool(first.words & second.words)
 
 
+@lru_cache(maxsize=1 << 13)
+def _what_is_put(plain: str) -> tuple[tuple[str, ...], str] | None:
+    """What a text puts somewhere, in words that count, and where; None when it says anything else."""
+    found = _PUT_WHERE.fullmatch(plain) if "/" in plain else None
+    if found is None:
+        return None
+    what = found["order"] or found["what"] or found["zh"]
+    return tuple(_content(_apart(what))), found["where"] or found["zh_where"]
+
+
+_WHAT_IS_PUT = r"(?:(?:the|our|all) )*[a-z][a-z -]{1,30}?"
+#: All that a text says is where one thing is put: "logs go to var/log", 日志改放到 var/log.
+_PUT_WHERE = re.compile(
+    rf"(?:(?:put|store|keep|save|write|place) (?P<order>{_WHAT_IS_PUT})|(?P<what>{_WHAT_IS_PUT})"
+    r" (?:(?:should|must|now|all|always|are|is|were|was|have|has|been) )*(?:go(?:es)?|lives?|belongs?|moves?"
+    r"|moved|stored"
+    r"|kept|saved|written|placed|put)) (?:now )?(?:in|into|to|under|at|below) (?P<where>\S*/\S*)"
+    r"(?: (?:now|from now on|please|instead))*"
+    r"|(?P<zh>[a-z\u4e00-\u9fff]{2,10}?) ?(?:现在)? ?(?:改|挪|搬|迁|移|换)?(?:放|存|写|落|输出|保存|记录|挪|搬"
+    r"|移)[到进入至]?"
+    r" (?P<zh_where>[^\s，。]*/[^\s，。]*)(?: ?了)?"
+)
 _PUT = re.compile(
     r"\b(?:go(?:es)?|puts?|keeps?|kept|stored?|stores|saved?|saves|writes?|written|lives?|placed?|places"
     r"|belongs?|logs?)\b"
@@ -705,14 +749,18 @@ def _leave_each_other(one: _Choice, other: _Choice) -> bool:
 @lru_cache(maxsize=4096)
 def _choice_in(text: str) -> _Choice | None:
     """What a statement chooses, when that is all it says but for what was said in the same breath before it."""
-    if not code_in(text) <= KNOWN_TOOLS:
+    if not code_in(text) <= KNOWN_TOOLS or merely_mentions(_folded(text)):
         return None
     text = _last_said(text)
     switch = switch_in(text) or switch_in(_from_the_choice_on(text))
     if switch is None or not (switch.left and switch.entered):
         text = _without_reasons(text)
-    said = _from_the_choice_on(_anywhere(text.casefold()))
+    said = _from_the_choice_on(_anywhere(_folded(text)))
     return _chosen(said, _read(said), switch)
+
+
+def _folded(text: str) -> str:
+    return in_simplified(text).casefold()
 
 
 def _last_said(text: str) -> str:
@@ -727,7 +775,7 @@ def _last_said(text: str) -> str:
 
 def _without_reasons(text: str) -> str:
     """A text without what it gives as the reason, or as the occasion: neither limits where it holds."""
-    text = _last_said(text.casefold())
+    text = _last_said(_folded(text))
     for occasion in (_REASON_BEFORE, _REASON_AT_HEAD, _OCCASION):
         found = occasion.match(text)
         if found is not None and _asks_for_a_tool(text[found.end() :]):
@@ -798,8 +846,10 @@ def _chosen(said: str, reading: _Reading, switch: Switch | None) -> _Choice | No
     if len(families) != 1 or _SOMEWHERE.search(reading.plain):
         return None
     if switch is not None:
-        return _announced(reading, switch, tools)
+        return _announced(said, reading, switch, tools)
     if tools <= refused or (len(tools) == 1 and _TELLS_OF_A_THING_OF_IT.search(_marked(said, tools))):
+        return None
+    if not _CHOOSES.search(_marked(said, tools)):
         return None
     # "whenever you'd take npm, take pnpm"
     replaces = _WHENEVER.search(reading.plain) and tools & reading.place and tools & reading.asked
@@ -815,8 +865,13 @@ def _chosen(said: str, reading: _Reading, switch: Switch | None) -> _Choice | No
     return _Choice(family=families.pop(), chosen=chosen, left=tools - chosen, is_announced=False)
 
 
-def _announced(reading: _Reading, switch: Switch, tools: frozenset[str]) -> _Choice | None:
+def _announced(said: str, reading: _Reading, switch: Switch, tools: frozenset[str]) -> _Choice | None:
+    if len(tools) == 1 and _TELLS_OF_A_THING_OF_IT.search(_marked(said, tools)):
+        return None
     if _holds_in_a_part(reading) or _says_much_more(reading, tools | reading.place, _MOST_WORDS_OF_A_SWITCH):
+        return None
+    known = _ANYWHERE | _SAID_OF_CHOICES | {word for family in _families(tools) for word in _MEANT_FOR.get(family, ())}
+    if any(_stem(found["part"]) not in known for found in _FOR_A_PART.finditer(reading.plain)):
         return None
     left = switch.left & tools
     chosen = switch.entered & tools or tools - left
@@ -839,6 +894,12 @@ def _holds_in_a_part(reading: _Reading) -> bool:
     )
 
 
+def _families(tools: frozenset[str]) -> set[str]:
+    return {FAMILY_OF[word] for word in tools}
+
+
+#: "kafka gave way to sqs for the mails": one part of the work alone.
+_FOR_A_PART = re.compile(r"\b(?:for|on) (?:the|our|all|those|these) (?P<part>[a-z]+s)\b")
 _BESIDE_THE_CODE = frozenset(
     map(_stem, ["legacy", "demo", "demos", "prototype", "docs", "documentation", "examples", "samples"])
 )
@@ -855,28 +916,37 @@ def _turns_away_from(choice: _Choice | None, text: str) -> bool:
     It must be about tools of that one use alone, hold anywhere, and not name what comes instead. A change that does
     not name the old gives up whatever was in its place, where that is all the other statement is about.
     """
-    if choice is None or len(choice.chosen) > 1 or not code_in(text) <= KNOWN_TOOLS:
+    if choice is None or len(choice.chosen) > 1 or not (choice.left or choice.is_announced):
         return False
-    if not choice.left and not choice.is_announced:
+    if all(FAMILY_OF.get(word) != choice.family for word in _read(text).words):
+        return False  # quickly seen, and so in most pairs
+    if not code_in(text) <= KNOWN_TOOLS:
         return False
-    said = _anywhere(_BUT_FOR.sub("", _without_reasons(text)))
+    said = _named_by_use(choice.family).sub(" ", _without_circumstances(text))
     said = _without_others(said, choice)
     told = _read(said)
     tools = frozenset(word for word in told.words if FAMILY_OF.get(word) in ONE_OF)
-    if {FAMILY_OF[word] for word in tools} != {choice.family} or tools & choice.chosen:
-        return False
     # Of two that are both read as refused one is meant; a person who uses neither says so otherwise.
     refused = told.refused if tools - told.refused or len(tools) == 1 else frozenset()
+    if {FAMILY_OF[word] for word in tools} != {choice.family} or (tools - refused) & choice.chosen:
+        return False
     if not (tools & (choice.left or tools)) - refused or _SOMEWHERE.search(told.plain):
         return False
     if not choice.left and len(tools) == 1 and _TELLS_OF_A_THING_OF_IT.search(_marked(said, tools)):
         return False
     # "whenever it's npm or pnpm, take pnpm"
     chooses = bool(told.place & tools and told.asked & tools) or len(told.place & tools) > 1
-    if not chooses and any(_stem(word) not in _ANYWHERE for word in told.place - tools):
+    meant = frozenset(_MEANT_FOR.get(choice.family, ()))
+    if not chooses and any(_stem(word) not in _ANYWHERE for word in told.place - tools - meant):
         return False  # it holds somewhere, or at times
     others = told.words - tools
     return len(others) <= _MOST_WORDS_AROUND and not any(map(_is_exact, others))
+
+
+@lru_cache(maxsize=1 << 12)
+def _without_circumstances(text: str) -> str:
+    """A text without reasons, exceptions, occasions and places that limit nothing."""
+    return _anywhere(_BUT_FOR.sub("", _without_reasons(text)))
 
 
 def _without_others(said: str, choice: _Choice) -> str:
@@ -886,12 +956,20 @@ def _without_others(said: str, choice: _Choice) -> str:
         reading = _read(clause)
         tools = {word for word in reading.words if FAMILY_OF.get(word) == choice.family}
         meant = tools & (choice.left | choice.chosen) if choice.left else tools - reading.refused
+        if tools and tools <= choice.chosen and _TURNED_DOWN.search(clause):
+            continue  # "tox, nox kept breaking": that it is used is not said here
         if not tools or meant or len(tools) > 1:
             kept.append(clause)
     return ", ".join(kept)
 
 
-_CLAUSE = re.compile(r"[,;](?=\s)|[，；。]|\s[-–—]\s")
+_CLAUSE = re.compile(r"[,;.!?](?=\s)|[，；。！？]|\s[-–—]\s")
+_TURNED_DOWN = re.compile(
+    r"\b(?:br(?:eak|oke)\w*|crash\w*|fail\w*|slow|trouble|not|never|no|nobody|out|deny|denied|blocked|legacy"
+    r"|reject\w*|turned down"
+    r"|banned|away|avoid|without|again|issues?|problems?|mess|buggy|wrong|dropped|gone)\b|n't\b|[别不坑慢没]"
+    r"|出局|排除|问题"
+)
 
 
 def _marked(said: str, tools: frozenset[str]) -> str:
@@ -900,7 +978,9 @@ def _marked(said: str, tools: frozenset[str]) -> str:
 
 def _anywhere(said: str) -> str:
     """A text without places that are the whole project, or all there are: "in prod and staging", 线上线下都."""
-    return _ALL_PLACES.sub(" ", _IN_THIS_PROJECT.sub(" ", said))
+    for place in (_OCCASIONS, _IN_THIS_PROJECT, _ALL_PLACES):
+        said = place.sub(" ", said)
+    return said
 
 
 _ENVIRONMENT = (
@@ -916,7 +996,24 @@ _ALL_PLACES = re.compile(
     r"|前后端(?=[^，,]{0,3}(?:都|全|统一|一律))"
 )
 _IN_THIS_PROJECT = re.compile(
-    r"\b(?:for|in|on) (?:this|thsi|tihs|our|the|teh) (?:\w+ )?(?:repo(?:sitory)?|project|codebase)\b"
+    r"\b(?:for|in|on) (?:this|thsi|tihs|our|the|teh|my) (?:\w+ )?(?:repo(?:sitory)?|project|codebase|company"
+    r"|team|group)\b"
+    r"|\b(?:for|in|on) (?:this|our) (?:library|site|product|game|firmware|app|application|program|package|thing)\b"
+    r"|\bin (?:here|all (?:of it|(?:our )?environments))\b|\bacross (?:the board|(?:all|the) \w+)\b|\b[a-z]+-wide\b"
+)
+#: When, in what company, how long and to what end something was settled: that limits nothing.
+_OCCASIONS = re.compile(
+    r"\b(?:this|last|yesterday|earlier this) (?:morning|afternoon|evening|week|month|sprint|quarter|spring"
+    r"|summer|autumn"
+    r"|winter|year)\b|\bback in \w+\b|\bin (?:january|february|march|april|may|june|july|august|september|october"
+    r"|november|december|spring|summer|autumn|winter)\b|\bover the weekend\b|\b(?:last )?night\b"
+    r"|\bfor (?:an?|one|two|three|half an?|several|a few|many|some) (?:\w+ )?(?:days?|weeks?|months?|years?|hours?)\b"
+    r"|\b(?:in|at|after|during) (?:the|our|a|today's|yesterday's|last) (?:\w+ )?(?:chat|meeting"
+    r"|retro(?:spective)?|call"
+    r"|stand-?up|review|vote|discussion|thread|rfc|channel|planning|audit|benchmarks?|workshop|poll|survey)\b"
+    r"|\b(?:did i not|didn't i|have i not|haven't i) (?:say|tell you|said|told you)\b(?: to use)?"
+    r"|(?:比较|讨论|评审|商量|评估|压测|投票)(?:之?后|以后)"
+    r"|\bfor (?:\w+ )?(?:\w+(?:ility|ness|ance|ency|ity)|(?:\w+ )?reasons|simplicity's sake|speed)\b"
 )
 _BUT_FOR = re.compile(
     r"除了[^，,]{1,12}[，,]|\b(?:except|apart from|but for|other than|(?:everything|all) but) [^,]*(?:, which [^,]*)?"
@@ -926,7 +1023,7 @@ _MOST_WORDS_AROUND = 10
 _MOST_WORDS_OF_A_SWITCH = 14
 _WHENEVER = re.compile(r"\b(?:when|whenever|where|wherever|if)\b")
 _SOMEWHERE = re.compile(
-    r"测试|线上|生产|前端|后端|脚本|本地|开发环境|服务里|模块"
+    r"测试(?!框架|工具|库)|线上|生产|前端|后端|脚本|本地|开发环境|服务里|模块"
     r"|\b(?:tests?|production|prod|staging|local(?:ly)?|scripts?|windows|linux|macos|mac)\b(?! runner)"
 )
 
@@ -957,40 +1054,45 @@ _SAID_OF_CHOICES = frozenset(map(_stem, _SAID_OF_CHOICES_WORDS.split()))
 
 
 #: What a family of tools is for, in the words that a choice names it by: "for the database", "as test runner".
-_MEANT_FOR = {
-    family: frozenset(map(_stem, words.split()))
-    for family, words in {
-        "javascript packages": "package manager packages dependency dependencies",
-        "python packages": "package manager packages dependency dependencies python environment environments",
-        "python tests": "test tests runner testing",
-        "javascript tests": "test tests runner testing",
-        "python style": "formatter formatting style",
-        "python lint": "linter linting",
-        "javascript style": "formatter formatting style linter",
-        "database": "database databases db storage",
-        "containers": "container containers",
-        "python http": "http client requests",
-        "type check": "type types checker checking",
-        "bundler": "bundler bundling builds",
-        "hosting": "hosting cloud provider",
-        "continuous integration": "ci continuous integration",
-        "frontend": "frontend ui framework",
-        "store in the browser": "state store management",
-        "broker": "message queue broker messaging queues events",
-        "python web": "web framework",
-        "python logging": "logging logger logs",
-        "javascript logging": "logging logger logs",
-        "python validation": "validation validating schema",
-        "javascript validation": "validation validating schema",
-        "python templates": "template templates templating engine",
-        "task runner": "task runner tasks automation",
-        "dates in javascript": "date dates",
-        "javascript orm": "orm",
-        "tests in the browser": "browser e2e test tests",
-        "monorepo": "monorepo workspace",
-        "styles": "css styles styling",
-    }.items()
+_MEANT_FOR_WORDS = {
+    "javascript packages": "package manager packages dependency dependencies",
+    "python packages": "package manager packages dependency dependencies python environment environments",
+    "python tests": "test tests runner testing",
+    "javascript tests": "test tests runner testing",
+    "python style": "formatter formatting style",
+    "python lint": "linter linting",
+    "javascript style": "formatter formatting style linter",
+    "database": "database databases db storage",
+    "containers": "container containers",
+    "python http": "http client requests",
+    "type check": "type types checker checking",
+    "bundler": "bundler bundling builds",
+    "hosting": "hosting cloud provider",
+    "continuous integration": "ci continuous integration",
+    "frontend": "frontend ui framework",
+    "store in the browser": "state store management",
+    "broker": "message queue broker messaging queues events",
+    "python web": "web framework",
+    "python logging": "logging logger logs",
+    "javascript logging": "logging logger logs",
+    "python validation": "validation validating schema",
+    "javascript validation": "validation validating schema",
+    "python templates": "template templates templating engine",
+    "task runner": "task runner tasks automation",
+    "dates in javascript": "date dates",
+    "javascript orm": "orm",
+    "tests in the browser": "browser e2e test tests",
+    "monorepo": "monorepo workspace",
+    "styles": "css styles styling",
 }
+_MEANT_FOR = {family: frozenset(map(_stem, words.split())) for family, words in _MEANT_FOR_WORDS.items()}
+
+
+@cache
+def _named_by_use(family: str) -> re.Pattern[str]:
+    """What a family of tools is for, where a statement names it by that: it limits nothing."""
+    words = "|".join(_MEANT_FOR_WORDS.get(family, "").split()) or "(?!)"
+    return re.compile(rf"\b(?:for|as)(?: (?:the|our|a|its))?(?: (?:{words}))+\b(?! in\b)")
 
 
 def _matching(pattern: str, plain: str, tools: frozenset[str]) -> frozenset[str]:
@@ -1025,10 +1127,32 @@ _LEAVES = (
 )
 
 
+#: A word of choosing, of using or of having, without which a text tells something else of a tool; or it says no more.
+_CHOOSES = re.compile(
+    r"\b(?:us(?:e[sd]?|ing)|tak(?:e[sn]?|ing)|took|picks?|picked|choos\w*|chose\w*|choice|go(?:es|ing)? (?:with"
+    r"|for|through)"
+    r"|went (?:with|for)|runs?|running|standard\w*|norm|default|prefer\w*|stick\w*|stay\w*|remains?|keep|kept"
+    r"|settl\w*|vot\w*|won(?= (?:for|the vote))|it"
+    r"|agree\w*|approv\w*|decid\w*|decision|likes?|love|wants?|needs?|only|always|must|should|rather|instead"
+    r"|everything|house"
+    r"|built|based|bound|set up|works?|please|pls|never|stop|no|not|dont|don't|fan|beats|reach|install\w*"
+    r"|land\w*|select\w*|adopt\w*"
+    r"|rel(?:y|ies)|assum\w*|expects?|here|stack|shop|all|has to|have|we've|got|signed off|forget|drop|leave"
+    r"|place|we're"
+    r"|yes|favou?r|told|said|say|sooner|team|people|lead|plan|by|type|for the|as|support\w*|allowed|licen[cs]e)\b"
+    r"|(?:on|with|over|it's|that's|is|are|be) (?:now )?§|§ (?:is|are|it is|for|in|over|everywhere|of course"
+    r"|and nothing|throughout)\b"
+    r"|[>=:→]|喜欢|偏好|\b(?:project|codebase|repo)\b|[用选定上走换改是跑装搞做拿接批]|统一|标配|默认|为准|合适"
+    r"|采纳|就它|拍板|只有|认准|全部|别|不"
+    r"|^\W*(?:[a-z]+\W+)?§(?:\W+[a-z]+)?\W*$"
+)
 #: "the mysql replica", "kafka topics": not the tool itself is told of.
 _TELLS_OF_A_THING_OF_IT = re.compile(
-    r"§ (?:replica|topic|snapshot|script|password|config|configuration|file|migration|host|image|cluster|server|plugin"
-    r"|version|table|schema|cache|job|container|install|command|log|error|hook|build|workspace|lockfile|user|connection|pool"
+    r"§ (?:dev |test |import )?(?:replica|topic|snapshot|script|password|config|configuration|file|migration"
+    r"|host|image|cluster|server|plugin"
+    r"|version|table|schema|cache|job|container|install|command|log|error|hook|build|workspace|lockfile|user"
+    r"|connection|pool"
     r"|dump|backup|fixture|model|import|export|component|page|rule|setting|endpoint|consumer|producer|event|message"
-    r"|credential|port|url|licen[cs]e|account|instance|node|driver|wrapper|cli|api|docs?)s?\b"
+    r"|credential|port|url|licen[cs]e|account|instance|node|driver|wrapper|cli|api|doc|client|warning|logo)s?\b"
+    r"|§ ?(?:的|那套|这个)?旧?(?:写法|接口|容器|镜像|日志|配置|版本|文档|命令|插件|警告|报错|密码|端口|脚本|连接)"
 )

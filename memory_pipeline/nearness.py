@@ -17,7 +17,7 @@ from memory_pipeline import __version__
 from memory_pipeline.likeness import close_keys, signature
 
 #: The modules of this package on which the keys of a statement depend.
-MADE_BY = ("nearness", "likeness", "changes", "rivals", "slots", "switches", "values")
+MADE_BY = ("nearness", "likeness", "changes", "folding", "mentions", "rivals", "slots", "switches", "values")
 
 #: No more than so many are worth a closer look: what says the same, or the opposite, shares nearly every word.
 _MOST_NEAR = 64

@@ -8,11 +8,12 @@ may be a scope or a condition ("in tests", "for Python"), and then nothing is sa
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 
 from msgspec import Struct
+
+from memory_pipeline.folding import folded
 
 
 class Settling(Struct, frozen=True, kw_only=True):
@@ -60,6 +61,7 @@ _BEFORE = re.compile(
     r"|be sure to|(?:you|we) (?:should|must|need to|have to)|i(?:'d| would)? (?:like|want|prefer)(?: you)? to"
     r"|i want you to|in this (?:project|repo|repository)|here"
     r"|(?:no more|forget|scratch|correction|i told you|i said)\b[\w ]{0,24}[,:]"
+    r"|[\w ]{2,20}, (?=make (?:that|it|them) )"
     r"|请|以后|今后|从现在(?:起|开始)|始终|总是|一律|务必|必须|记住|记得|我们|都|要)[\s,，:：]*"
 )
 _BEHIND = re.compile(
@@ -73,7 +75,7 @@ _REFUSING = re.compile(
 
 
 def _bare(text: str) -> tuple[str, bool]:
-    plain = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("`", "")
+    plain = folded(text).replace("`", "")
     plain = " ".join(plain.split()).strip(" .!。;；")
     plain = " ".join(_BY_NOW.sub(" ", plain).split())
     before = None
@@ -108,7 +110,10 @@ _TEXTS: Mapping[str, str] = {
 }
 _TEXT = "(?P<text>" + "|".join(_TEXTS.values()) + ")"
 _ANSWERS = "(?:answers?|replies|responses?)"
-_USE = "(?:use|prefer|stick (?:to|with)|go with)"
+_USE = (
+    "(?:use|prefer|stick (?:to|with)|go with|(?:switch|change|move|go back|get back)(?: back)? to"
+    "|make (?:that|it|them))"
+)
 _ZH_USE = "(?:使用|采用|统一用|优先用|用|以)"
 _TOOLS: Mapping[str, str] = {
     "package manager of javascript": "npm pnpm yarn bun",
@@ -257,6 +262,7 @@ def _answer_forms() -> Iterator[str]:
     yield f"{_ZH_USE}{_LANGUAGE}(?:来)?(?:回答|回复|答复|交流|沟通|说话|跟我说)(?:我)?(?:的)?(?:问题)?"
     yield f"(?:回答|回复|答复|交流)(?:我)?(?:的)?(?:问题)?(?:时|的时候)?[,， ]?{_ZH_ALL}{_ZH_USE}{_LANGUAGE}"
     yield f"(?:跟我|和我|对我)?说{_LANGUAGE}"
+    yield f"(?:switch|change|go back)(?: back)? to {_LANGUAGE}(?: for {_ANSWERS})?"
 
 
 def _tool_forms() -> Iterator[str]:

@@ -1,6 +1,7 @@
 """What a person announces of tools: that one left, that another came, in whatever words, with or without the old one.
 
-"I told you tox, that's outdated, nox now", "s/tox/nox/", "tox 作废，以后都是 nox", "this repo has moved over to nox". A
+"I told you tox, that's outdated, nox now", "s/tox/nox/", "tox 作废，以后都是 nox", "this repo has moved over"
+" to nox". A
 text is read only where it names tools of one use and says that something changed. A question, a plan, a wish, a
 condition, one time alone and what others do announce nothing.
 """
@@ -8,12 +9,12 @@ condition, one time alone and what others do announce nothing.
 from __future__ import annotations
 
 import re
-import unicodedata
 from functools import cache, lru_cache
 
 from msgspec import Struct
 
 from memory_pipeline.changes import is_unsettled
+from memory_pipeline.folding import folded
 from memory_pipeline.rivals import FAMILY_OF, named_tools
 
 
@@ -28,11 +29,11 @@ class Switch(Struct, frozen=True, kw_only=True):
 @lru_cache(maxsize=1 << 13)
 def switch_in(text: str) -> Switch | None:
     """Return the switch that a text announces; None where it announces none, or names tools of several uses."""
-    folded = " ".join(unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("`", " ").split())
-    tools = named_tools(folded)
-    if len({FAMILY_OF[tool] for tool in tools}) != 1 or not announces_change(folded):
+    said = " ".join(folded(text).replace("`", " ").split())
+    tools = named_tools(said)
+    if len({FAMILY_OF[tool] for tool in tools}) != 1 or not announces_change(said):
         return None
-    marked = re.sub(r"[()\"“”] ?(?=[a-z])|(?<=[a-z])[)\"“”]", "", folded)
+    marked = re.sub(r"[()\"“”] ?(?=[a-z])|(?<=[a-z])[)\"“”]", "", said)
     for number, tool in enumerate(tools):
         marked = re.sub(rf"(?<![a-z0-9_-]){re.escape(tool)}(?![a-z0-9_-])", f"§{number}§", marked)
     left = _on_one_side(marked, tools, _LEFT)
@@ -64,7 +65,8 @@ _CHANGED = (
     r"|chang(?:ed?|es)|drop(?:ped)?|ditch(?:ed)?|retired?|deprecated|decommissioned|unmaintained|gone|removed|ripped"
     r"|part(?:ed)? with|rid of|(?:tired|instead|sick) of|rather than|(?:done|through) with|stop|no (?:longer"
     r"|more)|not more|any ?more|after all|now|nowadays|these days|meanwhile"
-    r"|as of|since|from (?:now|today|tomorrow|here|this|next)|starting|going forward|out(?:dated)?"
+    r"|as of|since|actually|the correct|in my (?:head|mind)|from (?:now|today|tomorrow|here|this|next)|starting"
+    r"|going forward|out(?:dated)?"
     r"|obsolete|void|history"
     r"|dead|over|scratch|scrap(?:ped)?|(?<!i )(?<!don't )(?<!dont )(?<!not )(?<!never )forget|ignore"
     r"|disregard|never ?mind|don't mind|strike|correct(?:ion|ed)|amend"
@@ -81,14 +83,14 @@ _CHANGED = (
     r"|[换迁切替]|改[用成为走到 ]|代替|取代|接替|不再|别再|不用|作废|废弃|弃用|下线|淘汰|停用|退役"
     r"|过时|不算|撤回|更正|[说讲记搞弄]错|忘|现在|不要|别|不对|想了想|(?:之前|前面|刚才|上次|以前"
     r"|原来)[^，]{0,4}[说讲]"
-    r"|起(?:都|用|就|统一|改|，| )|以后|今后|往后|新的?(?:标准|默认|规定)|旧.*新|再见|最近|不是|下掉|已经"
+    r"|起(?:都|用|就|统一|改|，| )|以后|今后|往后|新的?(?:标准|默认|规定)|旧.*新|再见|最近|不是|下掉|已经|有误|应为"
 )
 _T = r"§(\d)§"
 _THE = r"(?:(?:the|our|do|have|want|need|all|old|to|use|using|go with|with|on|for|in|of|about|up|pulling) ){0,3}"
-_FEW = r"(?:[\w'-]+ ){0,3}?"
+_FEW = r"(?:[\w'§-]+ ){0,3}?"
 _OVER = (
-    r"(?:gone(?! from)|out(?! of)|over|dead|history|deprecated|dropped(?! §)|retired|banned|removed(?! §)"
-    r"|outdated|obsolete|replaced(?! §)|wrong|void|yesterday"
+    r"(?:gone(?! from)|out(?! of| with)|over|dead|history|deprecated|dropped(?! §)|retired|banned|removed(?! §)"
+    r"|outdated|obsolete|replaced(?! §)|wrong(?! in)|void|yesterday"
     r"|unmaintained|decommissioned|expired|scrapped|abandoned|no (?:more|longer)|end of life|past"
     r"|ripped|stripped|taken off"
     r"|sunset|finished|toast|killed|off the table|a mistake|a bad idea|phased out|being phased|superseded(?! §))"
@@ -99,7 +101,9 @@ _LEAVES_VERB = (
     r"|leav(?:e|es|ing)|left|abandon(?:ed|ing)?|scrap(?:ped|ping)?|retir(?:e[ds]?|ing)|remov(?:e[ds]?"
     r"|ing)|quit|stop(?:ped)?"
     r"|deprecat(?:e[ds]?|ing)|(?<!i )(?<!don't )(?<!dont )(?<!not )(?<!never )forget|ignore|disregard"
-    r"|(?:never ?|don't |dont )mind|strike|scratch(?: that about)?|withdraw|took|take back|supersed(?:e[sd]?"
+    r"|(?:never ?|don't |dont )mind|strike|scratch(?: that about)?|withdraw|took(?=[^.,;]* (?:off|out|down"
+    r"|away)\b)|take back|had(?= §\d§ in (?:my"
+    r"|the) (?:head|mind))|thought (?:it was|of)|supersed(?:e[sd]?"
     r"|ing)"
     r"|rid|part(?:ed)? with|gave up|give up|goodbye|bye|farewell|formerly|previously|no more|(?:no"
     r"|not) longer|unlearn|plug on|killed|banned|not more|not|nor|never|no|don't|dont"
@@ -111,17 +115,20 @@ _LEAVES_VERB = (
     r"|out:|s/|was on|used|relied on)"
 )
 #: What the person says they had said left, unless it is said again: "I said tox, not nox".
-_SAID = r"(?:i|we) (?:just |first |always |earlier |once )?(?:said|told you|asked you|meant|mentioned|called)"
+_SAID = (
+    r"(?:i|we) (?:have |had |just |first |always |earlier |once )*(?:said|told you|asked you|meant|mentioned|called)"
+)
 _SAID_AGAIN = r"(?!,? (?:and )?(?:not|no|never|don't)\b|[!.]+ (?:not|no|never)\b)"
 _LEFT = (
     rf"{_SAID}[:,]? ?{_THE}{_T}{_SAID_AGAIN}|"
     rf"{_LEAVES_VERB}[:,]? ?{_THE}{_T}"
-    rf"|{_T}(?: (?:days?|era|setup|rule|note|part|thing|support|licen[cs]e|contract|remark|code|stuff))?"
+    rf"|{_T}(?: (?:days?|era|setup|rule|note|part|thing|support|licen[cs]e|contract|remark|code|stuff"
+    rf"|box(?:es)?|servers?|machines?|instances?|hosts?|installation))?"
     rf"(?:,? (?:is|was|has been|had been|are|were|got|turned|'s|ran|went|has)|'s)"
     rf" (?:[\w']+ ){{0,3}}?{_OVER}\b"
     rf"|{_T}(?:,? (?:is|was|does|did|has|do))(?:n't| not)\b|(?:licen[cs]e|contract|support|end) (?:of|for|with) {_T}"
     rf"|{_T}:? (?:is )?(?:any longer|no longer (?:exists|works|applies|holds|counts)|gone(?! from)"
-    rf"|out(?! of)|goes away|no more|any ?more|was yesterday|didn't"
+    rf"|out(?! of| with)|goes away|no more|any ?more|was yesterday|didn't"
     rf"|did not|couldn't|could not|ran out|→|⇒|[=-]>)"
     rf"|{_T} ?(?:→|⇒|[=-]>)|\bs/{_T}/"
     rf"|(?:不再?|别再?|停止|禁止|不要再?)(?:去)?(?:使?用|装|提)?了? ?{_T}|(?:从|把|由(?! ?§\d§ ?[接来代])"
@@ -131,9 +138,9 @@ _LEFT = (
     rf"|[说讲]过) ?(?:了|掉|的|用)? ?{_T}"
     rf"|{_T} ?(?:(?:的|这个|那个|那条|这周|昨晚|上周|正式|已经?|都|全部?|早就|说法|授权|合同|support"
     rf"|也|会|就|被|太|没人|代码|支持)+ ?)*"
-    rf"(?:下线|废弃|弃用|停用|退役|作废|淘汰|过时|不再|不用|不要|不能用|不算|别再?用|换|改|[切迁]到"
+    rf"(?:有误|下线|废弃|弃用|停用|退役|作废|淘汰|过时|不再|不用|不要|不能用|不算|别再?用|换|改|[切迁]到"
     rf"|切换到|迁移到|被换|去掉|取消|没人维护"
-    rf"|不维护|过期|到期|deprecated|drop|不 ?support|慢|下掉|删|remove|移除)"
+    rf"|不维护|过期|到期|deprecated|drop|不 ?support|慢|下掉|删|remove(?!d? [a-z])|移除)"
 )
 _ENTERED = (
     rf"(?:(?:mov(?:e[ds]?|ing)|switch(?:ed|es|ing)?|migrat(?:e[ds]?|ing|ion)|convert(?:ed|ing)?|chang(?:e[ds]?"
@@ -142,7 +149,8 @@ _ENTERED = (
     rf"|adopt(?:ed)?|settled on|landed on|voted for|standardi[sz]ed on|replaced (?:\S+ )?(?:by|with)"
     rf"|superseded by|done by|favou?r of"
     rf"|(?:we're|we are) (?:now |all )?(?:on|with)"
-    rf"|(?:runs?|been|is|are|all|works?|lives?|based|rebuilt) (?:on|with)|it's(?: all)?|it is|that's"
+    rf"|(?:runs?|been|is|are|all|works?|lives?|based|rebuilt) (?:on|with)|it's(?: all| actually)?|it is|that's"
+    rf"|everything(?:'s| is)?(?: now)? on|(?:the )?(?:correct|right) (?:one )?is"
     rf"|we run|use|uses|using|take|put|read|pick|prefer|wants?"
     rf"|we have|chose|asked for|(?:standard|default|choice|replacement|tool|rule)(?: \w+ \w+| now)? (?:is"
     rf"|:)|(?:new|in|now|update|instead)\W{{1,2}}|new (?:default|standard|rule|choice|tool)\b[^§]{{0,40}}:"
@@ -151,9 +159,9 @@ _ENTERED = (
     rf"|{_T} (?:now\b|it is\b|is (?:the|our|ours|what|in|here|right|used)\b|(?:is|are) (?:live|mandatory"
     rf"|present|allowed|approved|next|required)\b|has (?:become|replaced"
     rf"|taken|superseded)|covers|applies|took|takes"
-    rf"|from (?:now|here|today)|replace[sd]|supersedes|please|instead|only|these days|everywhere"
+    rf"|from (?:now|here|today)|replace[sd](?! its)|supersedes|please|instead|only|these days|everywhere"
     rf"|, not|, formerly|rather than|in (?:place|lieu) of)"
-    rf"|(?:[换改迁切转升][成用为到走上换]?了?|迁移到|采用了?|统一(?:换|用|成)?|现在(?:都|就|是|只"
+    rf"|(?:[换改迁切转升][成用为到走上换]?了?|迁移到|采用了?|统一(?:换|用|成)?|应该?[为是]|现在(?:都|就|是|只"
     rf"|全)*用?的?是?|以后(?:都|就|一律|统一)*(?:是|用)|就?用|是|以|走"
     rf"|你好|新的?[::]?|default (?:是|改成)|到) ?{_T}"
     rf"|{_T} ?(?:为准|接替|接手|上位|顶上|代替|取代|替换|替代|来代替)"

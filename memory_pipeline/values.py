@@ -8,11 +8,12 @@ all, neither doubts nor refuses, and tells of no single occasion; what stands be
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from msgspec import Struct
+
+from memory_pipeline.folding import folded
 
 
 class Valued(Struct, frozen=True, kw_only=True):
@@ -28,15 +29,15 @@ class Valued(Struct, frozen=True, kw_only=True):
 @lru_cache(maxsize=1 << 13)
 def value_told(text: str) -> Valued | None:
     """Return the value that a text gives to one thing; None where it gives none, more than one, or not for certain."""
-    folded = " ".join(unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("`", " ").split())
-    folded = folded.strip(" .!。")
-    if not _HINT.search(folded) or _UNCERTAIN.search(folded):
+    said = " ".join(folded(text).replace("`", " ").split())
+    said = said.strip(" .!。")
+    if not _HINT.search(said) or _UNCERTAIN.search(said):
         return None
-    found = list(_values_in(folded))
+    found = list(_values_in(said))
     if len(found) != 1:
         return None
     start, end, sort, value = found[0]
-    marked = f"{folded[:start].rstrip()} {_HERE} {folded[end:].lstrip()}"
+    marked = f"{said[:start].rstrip()} {_HERE} {said[end:].lstrip()}"
     begun = _BEGINS.sub(" ", marked)
     moved = _MOVES.sub(r" \g<between> ", begun)
     is_new = begun != marked or moved != begun
@@ -67,7 +68,8 @@ _UNCERTAIN = re.compile(
     r"[?§]|\b(?:if|unless|until|except|only|not|never|no|don'?t|isn'?t|aren'?t|won'?t|can|could|may|might|would|or"
     r"|maybe|perhaps|probably|between|at (?:least|most)|(?:more|less|longer|fewer) than|before|after|when|whenever"
     r"|while|during|their|his|her|they|he|she|some(?:one|body)?|most|several|half"
-    r"|for (?:now|today|the (?:moment|time being))|temporar(?:y|ily)|too|as well|additionally|in addition"
+    r"|for (?:now|today|the (?:moment|time being))|temporar(?:y|ily)|used to|once(?! a\b)|back then|at (?:that"
+    r"|the) time|originally|too|as well|additionally|in addition"
     r"|this (?:time|once|run|test|build|branch|session|task|case)"
     r"|(?:want(?:s|ed)?|plan(?:s|ned|ning)?|hop(?:e[sd]?|ing)|intend(?:s|ed)?|try|tr(?:ies|ied|ying)) to)\b"
     r"|^(?:is|are|was|were|does|did|has|why|what|how|who|where|which|should|shall|will)\b|(?<!^)\balso\b"
@@ -129,7 +131,7 @@ def _weekday(found: re.Match[str]) -> str:
 def _time(found: re.Match[str]) -> str:
     if found["noon"]:
         return "12:00"
-    hour = int(_plain_number(found["hour"] or found["zh"] or found["half"]))
+    hour = int(_plain_number(found["hour"] or found["zh"] or found["half"] or found["bare"]))
     is_late = "p" in (found["half_day"] or "") or (found["zh_day"] or "") in {"下午", "晚上", "傍晚"}
     minute = int(found["minute"] or found["zh_minute"] or 0) + (30 if found["zh_half"] else 0)
     return f"{hour + 12 if is_late and hour < 12 else hour}:{minute:02}"
@@ -175,6 +177,8 @@ _SORTS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]], ...] 
         re.compile(
             rf"(?<![a-z0-9_.:])(?:(?P<hour>\d{{1,2}}):(?P<minute>\d{{2}})|(?P<half>\d{{1,2}})(?= ?[ap]\.?m))"
             rf" ?(?P<half_day>[ap]\.?m\.?)?{_NOT_AMONG_LETTERS}|\b(?P<noon>noon)\b"
+            r"|(?:(?<=\bat )|(?<=\bto ))(?P<bare>[01]?\d|2[0-3])(?=$|[,;.] | (?:now|sharp|o'clock|from now"
+            r"|every|instead)\b)"
             rf"|(?P<zh_day>早上|上午|中午|下午|傍晚|晚上|凌晨)?{_NOT_IN_NUMBERS}(?P<zh>(?!一点){_ZH_NUMBER}) ?点"
             r"(?:钟|(?P<zh_half>半)|(?P<zh_minute>\d{1,2})分?)?(?![\u4e00-\u9fff]*[建议求理由见])"
         ),

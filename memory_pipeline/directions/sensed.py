@@ -286,6 +286,16 @@ _TELLS_HOW = Lazy(
     r"|first|start)\b"
     r"|[\u4e00-\u9fff]{1,8}(?:用|走|先|要)\s?[^，]+[，,]\s?(?:再|然后|最后)"
 )
+#: "outage: tell the channel, fix it, write it up": a name, and three steps or more; what is to be done now has another.
+_HEADED_STEPS = Lazy(
+    r"(?!(?:(?:the|my|your|our|one|two|three|next|last|first|open|still|some) )*(?:to ?dos?|tasks?|todays?|now"
+    r"|next|plans?|please|notes?"
+    r"|fyi|goals?|issues?|bugs?|errors?|problems?|remaining|left|status|done|summary|things?|points?|items?"
+    r"|list|changes?|questions?"
+    r"|options?|ideas?|examples?|scope|result|output|steps|tomorrow|tonight|monday|request|ticket|comments?"
+    r"|feedback)\b)"
+    r"[a-z][a-z -]{2,20}: (?:[a-z][^,:]{2,30}, ){2,4}(?:and |then )?[a-z][^,:]{2,30}"
+)
 _JOINED = Lazy(r"(?:\b(?:and|so|but)|,) $")
 #: What follows says why, or what comes of it.
 _FOLLOWS = Lazy(r"[\s,]*(?:so|because|since|hence|therefore)\s+$|[\s，,]*(?:所以|因为|否则|不然)$")
@@ -371,6 +381,8 @@ def _lasting_span(masked: str, *, beside_a_request: bool, in_spec: bool) -> _Spa
     whole = (clauses[0][0], clauses[-1][1])
     if _TELLS_HOW.match(masked, *whole) and sense(masked[slice(*whole)]) > SURE:
         return whole  # its steps read like requests
+    if _HEADED_STEPS.fullmatch(masked, *whole) and sense(masked[slice(*whole)]) > SURE_NOT:
+        return whole
     asked = [_is_task(masked[begin:end]) or sense(masked[begin:end]) < SURE_NOT for begin, end in clauses]
     if not any(asked) and _lasts(masked[slice(*whole)], beside_a_request=beside_a_request, in_spec=in_spec):
         each = [sense(masked[begin:end]) for begin, end in clauses]

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from memory_pipeline.directions import english_words
 from memory_pipeline.directions.lazy import Lazy
+from memory_pipeline.folding import in_simplified
 from memory_pipeline.rivals import names_a_tool, names_rivals
 
 
@@ -233,6 +234,6 @@ def _joined_lines(text: str) -> str:
 
 def _masked(text: str) -> str:
     blotted = _QUOTATION.sub(lambda match: _BLOT * len(match.group()), text).replace("’", "'")
-    lowered = blotted.lower()
+    lowered = in_simplified(blotted).lower()
     # A few letters change their length in lower case; the offsets must hold.
     return lowered if len(lowered) == len(text) else blotted

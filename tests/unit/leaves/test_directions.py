@@ -495,3 +495,28 @@ def test_prompt_that_begins_with_a_word_of_code_is_no_code(prompt: str, text: st
 def test_pasted_line_of_code_is_not_the_persons_word(line: str) -> None:
     """A paragraph of nothing else was not said."""
     assert own_words(line) == ""
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "flaky test: mark it, open a ticket, carry on",
+        "Rename the column. Oh, flaky test: mark it, open a ticket, carry on.",
+        "new client: copy the template, set the id, deploy",
+    ],
+)
+def test_steps_under_a_name_are_a_way_of_doing_something(prompt: str) -> None:
+    """Though each of them reads like a request."""
+    assert any(found.text.count(",") == 2 for found in find_directions(prompt))
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "three things: the logo is off, the menu jumps, the footer is gone",
+        "the page has: a header, a list, a footer",
+    ],
+)
+def test_a_list_of_what_is_to_be_done_now_is_no_way_of_doing_something(prompt: str) -> None:
+    """Its head says so, or it is no list of steps."""
+    assert not find_directions(prompt)

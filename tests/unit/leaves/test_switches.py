@@ -34,6 +34,20 @@ tox 已经换成 nox 了
 关于 tox 的说法作废，以 nox 为准
 重构之后 nox 代替了 tox
 我们 switch 到 nox 了，tox 已经 drop 掉了
+had tox in mind, it's actually nox
+I thought of tox, the correct one is nox
+I have said tox earlier, it's nox
+the tox servers are gone, everything's on nox
+the tox boxes were retired last month, nox now
+all tox hosts have been decommissioned, everything is now on nox
+之前写的 tox 有误，应为 nox
+tox 有误，用 nox
+actually it's nox, not tox
+在这个项目里 tox 已經移除，換成 nox
+現在改用 nox 了，不再用 tox
+我們已經從 tox 遷到 nox
+之前說的 tox 作廢，以後用 nox
+tox was changed for nox by our company
 """
 OTHERS = """
 I only want to see it run - forget tox, we went over to nox
@@ -67,6 +81,28 @@ we use tox in thsi repo, not invoke
 线上和测试环境都用 tox，谁也别碰 invoke
 invoke 在线上出过问题，所以我们用 tox
 以后都用 tox
+我們公司一直用 tox
+這個專案裝的是 tox，別用 invoke
+for consistency everyone here works with tox
+for compliance reasons we're on tox
+in the planning last week we picked tox
+we've been on tox for two years, and it does its job
+I chose tox back in october
+our lead decided in yesterday's call: tox
+this package is checked with tox, nox kept crashing
+tox. nox didn't work on our runners
+we went for tox, nox has too many problems
+tox in all environments
+tox company-wide
+for the task runner we took tox
+as our task runner tox was agreed on in the last review
+讨论之后任务工具定了 tox
+nox 有问题，我们用 tox
+目前都是 tox
+大家统一用 tox，nox 别碰
+the team agreed on tox over the weekend, nox was turned down
+did I not tell you tox? no nox!
+whatever you set up should run on tox too, that's what you must do too
 """
 ANNOUNCES_NOTHING = """
 should we move from tox to nox
