@@ -124,7 +124,8 @@ _SUBSTITUTES = Lazy(r"s/[\w-]+/[\w-]+")
 EVERYWHERE = Lazy(
     r"\b(?:in|across|for|on|with) (?:all|every|each|any)(?: of)?(?: (?:my|our|the|your"
     r"|other))* (?:projects?|repos?|repositor(?:y|ies)"
-    r"|codebases?|workspaces?)\b|^(?!(?:(?:just|only|please|also) )*[\w.+@/-]+ everywhere\b"
+    r"|codebases?|workspaces?)\b|^(?!(?:.*(?:[,;:]|\b(?:and|so|but)) )?(?:(?:just|only|please|also) )*"
+    r"(?!(?:please|always|it|this|that|these|those|them|holds?|applies|goes)\b)[\w.+@/-]+ everywhere\b"
     r"|.*\b(?:we|our|we've|we're|this (?:repo|project|codebase))\b.*\beverywhere"
     r"|i (?:hate|don't)).*\beverywhere\b(?!"
     r" (?:in|else|except|but|that|where|on|(?:it|this|they|(?:i|we|you)(?! (?:work|go|code|am|are)\b))\b))"

@@ -274,6 +274,8 @@ def test_direction_that_holds_everywhere_is_marked(prompt: str) -> None:
         "never install packages globally, use uv",
         "use basket instead of cart everywhere it stands, always",
         "loguru everywhere",
+        "no empty names allowed in the form, and loguru everywhere",
+        "never add print statements, just loguru everywhere",
         "always write tox, not nox, everywhere i wrote it",
     ],
 )
