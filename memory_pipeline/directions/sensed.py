@@ -113,11 +113,21 @@ def _switched(masked: str) -> _Span | None:
     for length in range(1, len(pieces) + 1):
         for first in range(len(pieces) - length + 1):
             start, end = pieces[first][0], pieces[first + length - 1][1]
-            for begin in (after_lead(masked, start, end), _first_sign(masked, start)):
+            is_found = False
+            behind = (match.end() for match in _AND_NOT.finditer(masked, start, pieces[first][1]))
+            for begin in (after_lead(masked, start, end), _first_sign(masked, start), *behind):
                 switch = switch_in(masked[begin:end])
                 if switch is not None and switch.entered and switch.left:
-                    return (begin, end) if _is_told(masked, begin, end) else None
+                    if _is_told(masked, begin, end):
+                        return begin, end
+                    is_found = True
+            if is_found:
+                return None
     return None
+
+
+#: "replace the regex, and not npm after all, pnpm": the request before it goes on no further.
+_AND_NOT = Lazy(r", (?:and|so|but) (?=(?:not|no longer|no more|never)\b)")
 
 
 def _first_sign(masked: str, start: int) -> int:
@@ -125,7 +135,9 @@ def _first_sign(masked: str, start: int) -> int:
 
 
 def _is_told(masked: str, begin: int, end: int) -> bool:
-    parts = [masked[after_lead(masked, start, stop) : stop] for start, stop in cut(masked) if begin <= stop <= end]
+    parts = [
+        masked[after_lead(masked, max(start, begin), stop) : stop] for start, stop in cut(masked) if begin < stop <= end
+    ]
     return not any(map(_is_task, parts)) and not _is_passed_on(masked[begin:end]) and sense(masked[begin:end]) > SURE
 
 
