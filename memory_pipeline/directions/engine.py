@@ -13,10 +13,11 @@ from memory_pipeline.directions.english import BARE_CORRECTION, ORDER, TROUBLE
 from memory_pipeline.directions.lazy import Lazy
 from memory_pipeline.directions.marked import marked_directions
 from memory_pipeline.directions.plain import CONFIRMS, IS_CUSTOM, confirmed, plain_direction, with_first_half
-from memory_pipeline.directions.sensed import does_not_last, sensed_direction, whole_of
+from memory_pipeline.directions.sensed import clauses_of, does_not_last, sensed_direction, whole_of
 from memory_pipeline.directions.statement import EVERYWHERE, Direction
 from memory_pipeline.directions.words import Sentence, both_ends, own_words, sentences
-from memory_pipeline.rivals import names_rivals
+from memory_pipeline.rivals import names_a_tool, names_rivals
+from memory_pipeline.switches import switch_in
 
 
 def asks_for_work(sentence: Sentence) -> bool:
@@ -46,7 +47,7 @@ def gives_direction(text: str) -> bool:
             unknown.append((sentence, corrected))
         elif not all(does_not_last(each.text.lower()) for each in known):
             return True
-        elif names_rivals(sentence.masked):
+        elif _may_tell_a_switch(sentence.masked):
             unknown.append((sentence, corrected))
         before = sentence
         corrected = BARE_CORRECTION.fullmatch(sentence.masked) is not None
@@ -123,11 +124,16 @@ _LIFTS = Lazy(
 )
 
 
+def _may_tell_a_switch(masked: str) -> bool:
+    """Whether a sentence names tools that take each other's place, or says that one came for another."""
+    return names_rivals(masked) or (names_a_tool(masked) and any(switch_in(masked[a:b]) for a, b in clauses_of(masked)))
+
+
 def _sensed(known: list[Direction], sentence: Sentence, company: Company, *, corrected: bool) -> list[Direction]:
     """What the words of a sentence, taken together, make of what patterns know of it."""
     if known:
         kept = [each for each in known if not does_not_last(each.text.lower())]
-        if kept or not names_rivals(sentence.masked):
+        if kept or not _may_tell_a_switch(sentence.masked):
             return [whole_of(kept[0], sentence)] if len(kept) == 1 else kept
     sensed = sensed_direction(sentence, company, corrected=corrected)
     return [whole_of(sensed, sentence)] if sensed is not None else []

@@ -41,6 +41,7 @@ in general I want small commits
 Fix the flaky cart test. And please don't add new dependencies without asking. => don't add new dependencies
 rename UserDto to UserView everywhere in src/api. Btw I prefer named exports. => I prefer named exports
 replace the regex with a parser, and not npm after all, pnpm => not npm after all, pnpm
+do not push until I looked - this has been moved over to invoke => this has been moved over to invoke
 fix the parser, but not npm any more, pnpm => not npm any more, pnpm
 can you write the release notes? keep the tone neutral, no marketing words, in all release notes => no marketing words
 don't run docker commands, I'll do that myself
