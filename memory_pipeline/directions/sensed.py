@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
+from memory_pipeline.changes import is_unsettled
 from memory_pipeline.directions import chinese_plain, english_words
 from memory_pipeline.directions.clauses import (
     CJK,
@@ -127,7 +128,7 @@ def _switched(masked: str) -> _Span | None:
 
 
 #: "replace the regex, and not npm after all, pnpm": the request before it goes on no further.
-_AND_NOT = Lazy(r", (?:and|so|but) (?=(?:not|no longer|no more|never)\b)")
+_AND_NOT = Lazy(r"(?:, (?:and|so|but)|\s[-–—]) (?=(?:not|no longer|no more|never)\b)")
 
 
 def _first_sign(masked: str, start: int) -> int:
@@ -268,6 +269,11 @@ def whole_of(found: Direction, sentence: Sentence) -> Direction:
     if place < 0 or found.text.endswith(":"):
         return found
     first, last = place, place + len(found.text)
+    if names_rivals(masked[first:last]) and is_unsettled(masked[first:last]):
+        span = _switched(masked)
+        if span is not None and first <= span[0] and span[1] <= last and not is_unsettled(masked[slice(*span)]):
+            # What holds for now alone is left out: "for now use the default - no more npm, we went for pnpm".
+            return state(sentence, *span, kind=found.kind, correction=found.correction) or found
     switched = _switched(masked) if not names_rivals(masked[first:last]) else None
     if switched is not None and (names_a_tool(masked[first:last]) or (switched[0] < last and first < switched[1])):
         first, last = min(first, switched[0]), max(last, switched[1])

@@ -42,6 +42,7 @@ Fix the flaky cart test. And please don't add new dependencies without asking. =
 rename UserDto to UserView everywhere in src/api. Btw I prefer named exports. => I prefer named exports
 replace the regex with a parser, and not npm after all, pnpm => not npm after all, pnpm
 do not push until I looked - this has been moved over to invoke => this has been moved over to invoke
+for now just use the default - no more pipenv, we went for conda => no more pipenv, we went for conda
 fix the parser, but not npm any more, pnpm => not npm any more, pnpm
 can you write the release notes? keep the tone neutral, no marketing words, in all release notes => no marketing words
 don't run docker commands, I'll do that myself
