@@ -148,6 +148,8 @@ def own_error(error: sqlite3.DatabaseError, path: Path) -> StoreError:
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or _IS_NO_TEXT in str(error):
         # Of a text that is none, SQLite tells the text.
         return _damage(path, "a text is not UTF-8" if _IS_NO_TEXT in str(error) else str(error))
+    if _OTHER_TABLES in str(error):
+        return _damage(path, str(error))
     return StoreError(f"{path}: {_REASONS.get(code) or error}")
 
 
@@ -157,6 +159,8 @@ def _damage(path: Path, reason: str) -> DamagedDatabaseError:
     return DamagedDatabaseError(message, reason=reason)
 
 
+#: What SQLite says of tables that don't fit each other: ours do, unless a byte of what describes them was changed.
+_OTHER_TABLES = "foreign key mismatch"
 #: What sqlite3 says of a text that is none: we write no other.
 _IS_NO_TEXT = "Could not decode to UTF-8"
 _REASONS = {

@@ -345,6 +345,18 @@ def test_whatever_bytes_are_flipped_the_next_passes_end_well(once: KeptState, pl
     assert kept.handbook().startswith("# Task Group: ")
 
 
+def test_tables_that_do_not_fit_each_other_are_damage(once: KeptState) -> None:
+    """A changed letter in the description of a table leaves one that SQLite reads, and another table points to."""
+    content = (once.root / "whole.db").read_bytes()
+    described = b"CREATE TABLE entries (\n        entry_id"
+    assert described in content
+    once.database.write_bytes(content.replace(described, described[:-1] + b"A"))
+    once.database.with_name("database.suspect").touch()
+    once.run()
+    once.run()
+    assert len(once.statements()) == 2
+
+
 @pytest.mark.parametrize("word", ["CREATE TABLE threads", "CREATE INDEX jobs_by_turn"])
 def test_a_schema_that_is_no_text_is_damage(once: KeptState, word: str) -> None:
     """SQLite quotes it in its complaint, which then is no text either: the next pass mends it all the same."""
