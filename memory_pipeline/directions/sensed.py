@@ -114,17 +114,17 @@ def _switched(masked: str) -> _Span | None:
     for length in range(1, len(pieces) + 1):
         for first in range(len(pieces) - length + 1):
             start, end = pieces[first][0], pieces[first + length - 1][1]
-            is_found = False
             behind = (match.end() for match in _AND_NOT.finditer(masked, start, pieces[first][1]))
-            for begin in (after_lead(masked, start, end), _first_sign(masked, start), *behind):
-                switch = switch_in(masked[begin:end])
-                if switch is not None and switch.entered and switch.left:
-                    if _is_told(masked, begin, end):
-                        return begin, end
-                    is_found = True
-            if is_found:
-                return None
+            begins = (after_lead(masked, start, end), _first_sign(masked, start), *behind)
+            saying_both = [begin for begin in begins if _says_both(masked[begin:end])]
+            if saying_both:
+                return next(((begin, end) for begin in saying_both if _is_told(masked, begin, end)), None)
     return None
+
+
+def _says_both(clause: str) -> bool:
+    switch = switch_in(clause)
+    return switch is not None and bool(switch.entered and switch.left)
 
 
 #: "replace the regex, and not npm after all, pnpm": the request before it goes on no further.
