@@ -135,14 +135,11 @@ class Extractions:
         )
         return rows
 
-    def get_selected(self, thread_ids: Sequence[str], *, among: Resting | None = None) -> list[SelectedThread]:
-        """Return these threads with what was stored for them and passed the review, in ascending thread id.
-
-        With ``among``, of the entries only those that memories rest on.
-        """
+    def get_selected(self, thread_ids: Sequence[str]) -> list[SelectedThread]:
+        """Return these threads with what was stored for them and passed the review, in ascending thread id."""
         connection = self._connect()
         rows = _wanted_rows(connection, thread_ids)
-        return _selected_threads(connection, rows, stored_extractions(connection, rows, PASSED, among=among))
+        return _selected_threads(connection, rows, stored_extractions(connection, rows, PASSED))
 
     def get_summaries(self, thread_ids: Sequence[str]) -> list[SelectedThread]:
         """Return these threads with their summaries, in ascending thread id; without tasks and raw memories."""

@@ -107,10 +107,11 @@ def test_a_selection_among_some_entries_leaves_out_all_others(store: Store) -> N
     first = _store(store, "a", ["Use tabs.", "Run make lint."])
     _store(store, "b", ["Use spaces."], now=NOW + 1)
     among = Resting(added={first.tasks[0].entries[1].entry_id})
-    for found in (store.extractions.select(limit=1, among=among), store.extractions.get_selected(["a"], among=among)):
-        assert [item.thread.thread_id for item in found] == ["a"]
-        assert [one.statement for task in found[0].extraction.tasks for one in task.entries] == ["Run make lint."]
-        assert "Use tabs." not in found[0].extraction.raw_memory
+    found = store.extractions.select(limit=1, among=among)
+    assert [item.thread.thread_id for item in found] == ["a"]
+    assert "Use tabs." not in found[0].extraction.raw_memory
+    for tasks in (found[0].extraction.tasks, store.extractions.tasks_of(["a"], among=among)["a"]):
+        assert [one.statement for task in tasks for one in task.entries] == ["Run make lint."]
     assert store.extractions.select(limit=9, among=Resting()) == []
 
 
