@@ -16,6 +16,7 @@ from memory_pipeline.records import (
     DraftLabel,
     Entry,
     Gate,
+    Memory,
     MemoryStatus,
     Readiness,
     ReviewStatus,
@@ -81,8 +82,8 @@ def test_two_that_say_the_same_are_proposed_as_one_with_all_their_evidence(world
     assert desk.told() == {BUILD, BUILDS}
 
 
-def test_an_approved_one_is_carried_out_once_and_can_be_undone(world: World) -> None:
-    """The one that stays rests on the entries of both; undone, both are told again, and it does not come back."""
+def approve_merge(world: World) -> tuple[Desk, Memory, Memory]:
+    """Approve what distilling proposes of something said twice; returns the memory that stays, and the other."""
     desk = said_twice(world)
     desk.distill()
     draft = desk.proposal()
@@ -90,6 +91,12 @@ def test_an_approved_one_is_carried_out_once_and_can_be_undone(world: World) -> 
     assert kept is not None
     assert given is not None
     desk.review.approve([draft.entry], seen=[draft])
+    return desk, kept, given
+
+
+def test_an_approved_one_is_carried_out_once_and_can_be_undone(world: World) -> None:
+    """The one that stays rests on the entries of both; undone, both are told again, and it does not come back."""
+    desk, kept, given = approve_merge(world)
     world.run()
     assert desk.told() == {kept.statement}
     now = world.of(kept.statement)
@@ -154,13 +161,7 @@ def test_none_waits_that_names_what_was_switched_off(world: World) -> None:
 
 def test_nothing_gives_way_to_what_was_switched_off_after_it_was_approved(world: World) -> None:
     """Else the words of the session that is kept out would be told for those that stand."""
-    desk = said_twice(world)
-    desk.distill()
-    draft = desk.proposal()
-    kept, given = (world.store.memories.get(name) for name in draft.merges)
-    assert kept is not None
-    assert given is not None
-    desk.review.approve([draft.entry], seen=[draft])
+    desk, kept, given = approve_merge(world)
     world.gate(kept.thread_ids[0], Gate.DISABLED)
     world.run()
     assert desk.told() == {given.statement}
